@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import numpy as np
@@ -121,8 +121,6 @@ class BagMoments:
         ``on_step(node, axes)`` is called with every node that is bounded, and the axes.
     on_branch : callable
         ``on_branch(node, instance, children)`` is called with every node that is branched on.
-    solved_root : Node or None
-        The root once its multipliers are good: trees of fewer labelings can begin with these.
     open_nodes : list of Node
         The nodes that are to be worked on, in the order of their lower bounds.
     leaves : list of Node
@@ -140,7 +138,6 @@ class BagMoments:
     enough: float = np.inf
     on_step: Callable[[Node, Array], None] = lambda node, axes: None
     on_branch: Callable[[Node, int, list[Node]], None] = lambda node, instance, children: None
-    solved_root: Node | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -248,7 +245,6 @@ class BagMoments:
             node = replace(node, division=node.division.whole(), multipliers=multipliers)
         while True:
             node, certified = self.maximise(node, others)
-            self.solved_root = self.solved_root or node
             self.on_step(node, self.axes)
             # descend from the labeling that takes the least of every piece
             labeling = node.division.labeling([int(values.argmin()) for values in certified.values])

@@ -23,7 +23,7 @@ from propcvx.bounds.label_costs import LabelCosts
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.proof import Proof
 from propcvx.bounds.swap_search import SwapSearch
-from propcvx.bounds.table import BOUNDS, Bound, find_bounds
+from propcvx.bounds.table import Bound, find_bounds
 from propcvx.checks import check_labeling, check_number
 from propcvx.errors import (
     CrossedBoundsError,
@@ -278,8 +278,6 @@ class _Certification:
         time_limit = interval.time_limit
         if costs is not None:
             interval.time_limit = BOUNDS_SHARE * time_limit
-            if bounds.get("branch_and_bound") is BOUNDS["branch_and_bound"]:
-                bounds = {**bounds, "branch_and_bound": Bound(lambda *_: costs.moments.branch())}
         try:
             if start is not None:
                 self.search.plane(_allowed(start, self.search.problem))

@@ -4,10 +4,8 @@ Let U be the best value known and :math:`V_i` the best value of all labelings in
 has the other label than in the labeling of that value.  The cost of the other label is
 :math:`(V_i - U) / U`.
 
-First the tree of branch and bound is finished.  It keeps all labelings with values up to a little
-above U, so that every label that they share is proved.  Then :math:`V_i` is bounded from below in
-a separate tree for each label.  That tree begins with the multipliers of the root of all
-labelings, which hold for any part of them.
+:math:`V_i` is bounded from below in a separate tree for each label.  It begins with the multipliers
+of the root of all labelings, which hold for any part of them.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -24,17 +23,12 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from propcvx.bounds.branch_and_bound import BagMoments, Node
 from propcvx.bounds.interval import Interval, OutOfTimeError
-from propcvx.bounds.moments import CertifiedValues
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.svm.step import Separator
 
 LEAST = 1e-6
 """The cost that is proved of all labels before more is proved of any: twice the tolerance, or this
 if it is more."""
-
-MORE_NODES = 10
-"""Finishing the tree may take as many nodes as it has, and so many more.  Without a limit it would
-have no end where many labelings are equally good."""
 
 
 @dataclass(eq=False)
@@ -50,8 +44,6 @@ class LabelCosts:
         at least this.
     n_jobs : int, optional
         Processes that grow trees of labels; the trees are the same for any number.
-    moments : BagMoments
-        The tree of the same problem and interval, which is continued.
     least, most : arrays of shape (n_instances,)
         The best value with the other label is between them; infinite where it is not allowed.
     seconds : array of shape (n_instances,)
@@ -66,12 +58,8 @@ class LabelCosts:
         self.interval, self.labeling = self.search.interval, np.empty(0)
         n = self.search.problem.bags.n_instances
         self.least, self.most, self.seconds = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n)
-        self._listed = np.full((2, n), np.inf)  # least values with -1 and with +1
-        self._first = max(2.0 * self.interval.tol, LEAST)
         self._parallel = Parallel(self.n_jobs, return_as="generator")
         effective_n_jobs(self._parallel.n_jobs)  # raises an error where it has no meaning
-        tree = self.search.problem, self.interval, self.search, "branch_and_bound"
-        self.moments = BagMoments(*tree, self._first + self.interval.tol, self._list)
 
     def as_given(self) -> dict[str, Any]:
         """What a ``CertifiedInterval`` has of single labels, in the order of the rows."""
@@ -91,10 +79,8 @@ class LabelCosts:
 
         Labels whose other label seems to cost most come first.
         """
-        first = min(self._first, self.margin)
+        first = min(max(2.0 * self.interval.tol, LEAST), self.margin)
         self._look_up(self.search.known)
-        if self.interval.closed and len(self._unproved(first)):
-            self._finish_tree()
         for margin in (first, self.margin):
             tried: set[tuple[int, float]] = set()
             while left := [i for i in self._unproved(margin) if self._side(i) not in tried]:
@@ -112,37 +98,10 @@ class LabelCosts:
         order = np.argsort(-self.most, kind="stable")
         return [int(i) for i in order[self.least[order] < enough[order]]]
 
-    def _finish_tree(self) -> None:
-        """List all labelings up to the goal of the tree, if few more nodes suffice."""
-        if self.moments.solved_root is None:
-            self.moments.start()
-        most = 2 * len(self.interval.nodes) + MORE_NODES
-        while self.moments.open_nodes and len(self.interval.nodes) < most:
-            self.moments.step()
-        if not self.moments.open_nodes:
-            self._look_up(self.search.known)
-            other = self._listed[np.where(self.labeling > 0.0, 0, 1), np.arange(len(self.least))]
-            least = np.minimum(other, self.moments.goal)
-            self.least = np.maximum(self.least, [*map(self.interval.gram_lower, least)])
-
-    def _list(self, node: Node, certified: CertifiedValues) -> bool:
-        """Of the labelings of a last piece, take the least value with each label; never a leaf."""
-        if len(node.sizes) > 1:
-            return False
-        piece, values = node.division.pieces[0], certified.of_labelings(0)
-        labelings = piece.labelings[:, np.argsort(piece.instances)]
-        for row, sign in enumerate((-1, 1)):
-            each = np.where(labelings == sign, values[:, None], np.inf)
-            self._listed[row] = np.minimum(self._listed[row], each.min(axis=0))
-            for best in np.unique(each.argmin(axis=0)):
-                if values[best] < self.moments.goal:
-                    self.search.plane(labelings[best].astype(float))
-        return False
-
     def _work(self, left: Sequence[int], margin: float) -> None:
         """Bound the best values with the other label of some instances, each in its own tree."""
         sides, best = [self._side(i) for i in left], self.search.plane(self.labeling)
-        root, enough = replace(self._root(), stages=()), self.interval.upper * (1.0 + margin)
+        root, enough = self._root, self.interval.upper * (1.0 + margin)
         searches = [self._inner(i, -label) for i, label in sides]
         trees = self._parallel(
             delayed(_grown)(search, best, root.with_label(i, -label), enough)
@@ -178,11 +137,11 @@ class LabelCosts:
         inner = Interval(outer.tol, left, gram_lower=outer.gram_lower, lower=self.least[i])
         return replace(self.search, problem=problem, interval=inner, known={})
 
+    @cached_property
     def _root(self) -> Node:
         """The node of all labelings with good multipliers."""
-        if self.moments.solved_root is None:
-            self.moments.solved_root, _ = self.moments.maximise(self.moments.root())
-        return self.moments.solved_root
+        moments = BagMoments(self.search.problem, self.interval, self.search, "label costs")
+        return replace(moments.maximise(moments.root())[0], stages=())
 
     def _look_up(self, known: Mapping[bytes, Separator]) -> None:
         """Take the best labeling from the interval, and upper bounds from labelings solved anew.

@@ -73,8 +73,8 @@ class AlterPropSVM(BagClassifier):
     init : str, Start, estimator, sequence of these, or array
         Where to start.  ``"auto"``: the labeling of :class:`propcvx.EcologicalRegression` if there
         are at least three bags, or only known labels, whose shares are not all equal, otherwise
-        ``"mixed"``.  ``"mixed"``: random labelings and the labelings of conv-pSVM and (up to 1,000
-        bags) InvCal with the weight C.  ``"random"``: random labelings, as in the paper.  Or
+        ``"mixed"``.  ``"mixed"``: random labelings and the labelings of conv-pSVM and InvCal with
+        the weight C.  ``"random"``: random labelings, as in the paper.  Or
         another name in :data:`propcvx.estimators.starts.STARTS`, a kind of start, or several; an
         estimator stands for ``MethodStart(estimator)``, a labeling for
         ``LabelingStart(labeling)``.

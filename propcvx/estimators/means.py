@@ -20,7 +20,6 @@ from propcvx.programs import (
     inv_cal_dual,
     inv_cal_targets,
 )
-from propcvx.programs.structures import best_logistic_bias
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.training import bag_weights
 
@@ -229,13 +228,7 @@ class MeanMap(BagMeanClassifier):
             program.set(mean_label=label)
         self.solution_ = self._solve(program)
         variables = self.solution_.variables
-        if not self.fit_intercept:
-            return variables["w"], 0.0
-        if abs(label) >= 1.0:
-            return variables["w"], float(variables["b"])
-        shares = bags.relative_weights / bags.relative_weights.sum()
-        scores = features @ variables["w"] - centre @ variables["w"]
-        return variables["w"], best_logistic_bias(scores, label, shares)
+        return variables["w"], float(variables.get("b", 0.0))
 
     def _class_means(self, of_bags: Array, bags: Bags, weights: Array) -> tuple[Array, bool]:
         """Solve :func:`propcvx.programs.class_means`; and whether the means are ill-determined."""

@@ -201,9 +201,6 @@ With a ridge by the evidence, alter-pSVM is as accurate as from this fixed one.
 STARTS = ("auto", "mixed", "random", *METHODS)
 """Names of kinds of start."""
 
-MOST_BAGS = 1000
-"""Above as many bags, InvCal takes longer than several random starts, which then seldom fail."""
-
 
 def starts_of(init: Any, n_init: int, annealing: Any, bags: Bags, C: float) -> list[Start]:
     """The kinds of start that ``init`` means, checked."""
@@ -251,8 +248,5 @@ def _starts_by_methods(bags: Bags, C: float) -> list[Start]:
     """
     if bags.labels.all():
         return []
-    methods: list[BagClassifier] = [ConvPropSVM(C, epsilon="rounding")]
-    two = bags.against_rest(1) if bags.multiclass else bags
-    if two.with_known_apart().n_bags <= MOST_BAGS:
-        methods.append(InvCal(C_p=C))
+    methods = ConvPropSVM(C, epsilon="rounding"), InvCal(C_p=C)
     return [MethodStart(method, annealing=False) for method in methods]

@@ -210,10 +210,6 @@ class PartedLosses:
         loss, rounding, pull, *curvature = self.sum(_at, steps, width)
         return Rounded.of(self, plane, width, loss, rounding, pull, (steps, tuple(curvature)))
 
-    def again(self, here: Rounded, width: float) -> Rounded:
-        """The same plane with another width."""
-        return self.at(here.plane, width, here.state[0])
-
     def line(self, here: Rounded, step: Array, width: float) -> Callable[[float], Rounded]:
         """The rounded losses, with a width, after any length of a step."""
         plane, steps = here.plane, here.state[0]

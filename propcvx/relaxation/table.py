@@ -74,10 +74,9 @@ def relax(
         :class:`~propcvx.relaxation.RelaxationResult` says; the message names the relaxation.
     """
     name, relaxation = name_of(relaxation), find_relaxation("relaxation", relaxation)
-    known: set[bytes] = set()
 
     def checked(result: Any) -> RelaxationResult:
-        if fault := _fault_of(result, feasible, known):
+        if fault := _fault_of(result, feasible):
             raise InputError(f"relaxation {name} returned {fault}.")
         check_crossing(f"relaxation {name}", result.lower, result.upper)
         return cast("RelaxationResult", result)
@@ -88,17 +87,8 @@ def relax(
     return checked(relaxation.relax(features, feasible, C, solve=solve, on_round=on_checked))
 
 
-def _fault_of(result: Any, feasible: FeasibleLabelings, known: set[bytes]) -> str | None:
-    """What is wrong with a result, and what would do; None if nothing is.
-
-    ``known`` are the labelings that earlier rounds have shown to be feasible; those of this one
-    are added.
-    """
-    if not isinstance(result, RelaxationResult):
-        return (
-            f"a {type(result).__name__}; its method 'relax' has to return a "
-            "propcvx.relaxation.RelaxationResult"
-        )
+def _fault_of(result: Any, feasible: FeasibleLabelings) -> str | None:
+    """What is wrong with a result, and what would do; None if nothing is."""
     n = feasible.bags.n_instances
     arrays = {"alpha": (n,), "weights": (None,), "vectors": (None, n), "labelings": (None, n)}
     numbers: Shapes = {"value": (), "lower": (), "upper": (), **arrays}
@@ -112,7 +102,6 @@ def _fault_of(result: Any, feasible: FeasibleLabelings, known: set[bytes]) -> st
     if not isinstance(result.history, History) or not result.history:
         return "no history; a propcvx.history.History of at least one round would do"
     for labeling in result.labelings:
-        if labeling.tobytes() not in known and (fault := feasible.fault_of(labeling)):
+        if fault := feasible.fault_of(labeling):
             return f"a labeling that is not feasible: {fault}; feasible.best(scores) is feasible"
-        known.add(labeling.tobytes())
     return None

@@ -338,13 +338,6 @@ def test_the_default_starts_suit_any_bags(y, n_starts):
     assert len(clf.start_objectives_) == n_starts
 
 
-def test_inv_cal_is_no_start_where_bags_are_many(monkeypatch):
-    problem = small_problem(5, sizes=(4, 4, 4))
-    monkeypatch.setattr("propcvx.estimators.starts.MOST_BAGS", 2)
-    clf = AlterPropSVM(init="mixed", n_init=2, random_state=0).fit(problem.X, problem.y)
-    assert len(clf.start_objectives_) == 3
-
-
 @pytest.mark.parametrize("size", [2, 8, 64])
 def test_by_default_bags_of_any_size_keep_their_counts(size):
     random = np.random.RandomState(0)

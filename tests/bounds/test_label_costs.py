@@ -78,7 +78,6 @@ def check(seed, monkeypatch, most):
     case, random = random_case(seed, most), np.random.RandomState(seed)
     monkeypatch.setattr(branching, "MOST_AT_ONCE", random.choice([1, 1000]))
     monkeypatch.setattr(branching, "MOST_MERGED", random.choice([60, 30_000]))
-    monkeypatch.setattr(label_costs, "MORE_NODES", random.choice([0, 10]))
     margin = float(random.choice([0.01, EXACT]))
     kinds = random.choice(["auto", "branch_and_bound"])
     result = certify(*case[:2], **case[2], labels=margin, kinds=kinds, time_limit=1e4)
@@ -149,7 +148,6 @@ def test_known_labels_and_those_that_the_bag_tells_cost_infinitely_much():
 
 
 def test_an_interruption_keeps_what_is_proved(case, whole, monkeypatch):
-    monkeypatch.setattr(label_costs, "MORE_NODES", -100)  # each label on its own
     grown, worked = label_costs._grown, []
 
     def interrupted(*tree):
@@ -170,7 +168,6 @@ def test_an_interruption_keeps_what_is_proved(case, whole, monkeypatch):
 
 @pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_costs_are_the_same_where_trees_are_sent_to_processes(n_jobs, case, whole, monkeypatch):
-    monkeypatch.setattr(label_costs, "MORE_NODES", -100)  # each label on its own
     alone, grown = certify(*case[:2], 0.5, labels=EXACT), label_costs._grown
     if n_jobs == 1:
         monkeypatch.setattr(label_costs, "_grown", lambda *tree: sent(grown(*sent(tree))))

@@ -2,13 +2,11 @@
 
 from functools import partial
 from time import perf_counter
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse.linalg import ArpackError
 from small_problems import all_labelings, small_problem, small_problems, without_a_share
 
 from propcvx import ConvPropSVM, CuttingPlanes
@@ -232,44 +230,3 @@ def test_leading_dimensions_keep_just_the_variance_asked_for(seed, n, r, varianc
     assert np.abs(off).max() <= 1e-9 * total
     values = np.linalg.eigvalsh(features @ features.T)[::-1]
     np.testing.assert_allclose(kept, values[: len(kept)], atol=1e-9 * total)
-
-
-@pytest.mark.parametrize("shape", [(330, 400), (400, 330)])
-@pytest.mark.parametrize(("decay", "counts"), [(0.9, {16}), (0.0, {16, 64})])
-def test_of_many_axes_those_that_cannot_be_the_best_are_not_computed(shape, decay, counts):
-    problem = separation_problem(0, sizes=(10,) * (shape[0] // 10), n_features=shape[1])
-    features = problem[0] * (1.0 + np.arange(shape[1])) ** -decay
-    oracle, used = AxesOracle(features, problem[1]), set()
-    leading = oracle._leading
-    oracle.__dict__["_leading"] = lambda most: used.add(most) or leading(most)
-    all_axes = CoordinateOracle(features, problem[1], leading_dimensions(features, 0.9))
-    for alpha in (np.ones(shape[0]), problem[2]):
-        np.testing.assert_array_equal(oracle(alpha).labeling, all_axes(alpha).labeling)
-    assert used == counts
-
-
-def test_of_axes_along_which_the_variance_is_equal_all_are_computed():
-    """As those of a narrow Gaussian kernel: Lanczos' method hardly converges, or not at all."""
-    random = np.random.RandomState(0)
-    variances = np.concatenate([[1.5, 1.4, 1.3], np.ones(20), random.uniform(0.1, 0.9, 377)])
-    axes = np.linalg.qr(random.randn(400, 400))[0]
-    features = axes * np.sqrt(variances) @ axes.T
-    few, every = (leading_dimensions(features, 0.9, most) for most in (16, None))
-    np.testing.assert_array_equal(few, every)
-
-
-@pytest.mark.parametrize("rank", [0, 1, 3])
-def test_there_may_be_fewer_axes_than_are_asked_for(rank):
-    random = np.random.RandomState(0)
-    features = random.randn(500, rank) @ random.randn(rank, 400)
-    few, every = (leading_dimensions(features, 0.99, most) for most in (16, None))
-    assert few.shape == every.shape
-    np.testing.assert_allclose(np.abs(few), np.abs(every), atol=1e-9)
-
-
-@pytest.mark.parametrize("code", [-1, 3])
-def test_all_axes_are_computed_where_arpack_fails(code):
-    features = np.random.RandomState(0).normal(size=(60, 40))
-    with patch("propcvx.relaxation.oracles.sorting.eigsh", side_effect=ArpackError(code)):
-        some = leading_dimensions(features, 1.0, 2)
-    np.testing.assert_array_equal(some, leading_dimensions(features, 1.0))

@@ -138,7 +138,7 @@ WRONG_RESULTS = [
     (Own(labelings=np.ones((2, 8))), "Own returned a labeling that is not feasible: bag 0"),
     (Own(labelings=[[1.0] * 8]), r"Own returned labelings = a list; .* array of shape \(any, 8\)"),
     (Own(history=History()), "Own returned no history"),
-    (OnlyText(), "OnlyText returned a str; .* return a propcvx.relaxation.RelaxationResult"),
+    (OnlyText(), "OnlyText returned a str; .* a propcvx.relaxation.result.RelaxationResult"),
 ]
 
 

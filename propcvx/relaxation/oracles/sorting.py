@@ -5,14 +5,11 @@ The paper's takes the :math:`\ell_\infty` norm in place of :math:`\ell_2`, eq:in
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property
 from itertools import product
 
 import numpy as np
-from scipy.sparse.linalg import ArpackError, aslinearoperator, eigsh
 from sklearn.utils import check_random_state
 
 from propcvx.arrays import Array
@@ -27,20 +24,11 @@ from propcvx.relaxation.oracles.cut import (
     normal_directions,
 )
 
-FEW_AXES = (16, 64)
-"""Of a kernel's thousands of axes, how many are computed at first, and then."""
-
 SORTED_AT_ONCE = 2**21
 """Scores, as a sort takes several times their memory."""
 
-LANCZOS = 0.05
-"""Up to this share of the axes, Lanczos' method takes less time than the whole decomposition."""
 
-RESTARTS = 30
-"""Of Lanczos' method at most: as many take less time than the whole decomposition, too."""
-
-
-def leading_dimensions(features: Array, variance: float, most: int | None = None) -> Array:
+def leading_dimensions(features: Array, variance: float) -> Array:
     r"""Leading principal axes of the features that keep a share of their variance.
 
     The eigendecomposition before eq:inf, done on whichever of :math:`F^\top F`, :math:`F F^\top`
@@ -52,8 +40,6 @@ def leading_dimensions(features: Array, variance: float, most: int | None = None
         F.
     variance : float
         Share of :math:`\operatorname{tr} F F^\top` to keep, in (0, 1].
-    most : int, optional
-        A number of axes that will do; there may be more, where all are computed at once.
 
     Returns
     -------
@@ -62,15 +48,7 @@ def leading_dimensions(features: Array, variance: float, most: int | None = None
         are arbitrary.
     """
     tall, total = features.shape[1] < len(features), float(np.square(features).sum())
-    spectrum = None
-    if most is not None and most <= LANCZOS * min(features.shape) and total > 0.0:
-        F = aslinearoperator(features)
-        start = np.random.RandomState(0).standard_normal(min(features.shape))
-        with suppress(ArpackError):  # eigenvalues that are nearly equal
-            spectrum = eigsh(F.T @ F if tall else F @ F.T, most, v0=start, maxiter=RESTARTS)
-    if spectrum is None:
-        spectrum = np.linalg.eigh(features.T @ features if tall else features @ features.T)
-    values, vectors = spectrum
+    values, vectors = np.linalg.eigh(features.T @ features if tall else features @ features.T)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     kept = int(np.searchsorted(np.cumsum(values), variance * total * (1 - 1e-12))) + 1
     leading = vectors[:, :kept]
@@ -112,10 +90,6 @@ class CoordinateOracle(BaseOracle):
 
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
-        return self.cut(self.best(alpha)[0], alpha)
-
-    def best(self, alpha: Array) -> tuple[Array, float]:
-        r"""The labeling, and its :math:`\max_j |\sum_i \alpha_i y_i x_i^{(j)}|`."""
         parts = np.array_split(self.dimensions, 1 + self.dimensions.size // SORTED_AT_ONCE, axis=1)
         labelings, values = [], []
         for sign, part in product((1.0, -1.0), parts):
@@ -123,16 +97,12 @@ class CoordinateOracle(BaseOracle):
             labelings.append(self.feasible.best(scores).astype(np.int8))
             values.append(np.einsum("ij,ij->j", scores, labelings[-1]))
         every, value = np.hstack(labelings), np.hstack(values)
-        best = first_of_best(every.T, value)
-        return every[:, best].astype(np.float64), float(value[best])
+        return self.cut(every[:, first_of_best(every.T, value)].astype(np.float64), alpha)
 
 
 @dataclass(frozen=True)
 class AxesOracle(BaseOracle):
     r"""The coordinate oracle along the leading principal axes, as in the paper.
-
-    No labeling reaches more than :math:`\|\alpha\| \|x^{(j)}\|` along an axis, so as many axes are
-    computed as it takes to see that the others cannot give the best one.
 
     Attributes
     ----------
@@ -148,20 +118,13 @@ class AxesOracle(BaseOracle):
         check_number("variance", self.variance, above=0.0, most=1.0)
 
     @cached_property
-    def _leading(self) -> Callable[[int | None], Array]:
-        """The features along the leading axes, all or about so many, computed once."""
-        return cache(partial(leading_dimensions, self.features, self.variance))
+    def _along_axes(self) -> CoordinateOracle:
+        dimensions = leading_dimensions(self.features, self.variance)
+        return CoordinateOracle(self.features, self.feasible, dimensions)
 
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
-        for most in (*FEW_AXES, None):
-            dimensions = self._leading(most)
-            oracle = CoordinateOracle(self.features, self.feasible, dimensions)
-            labeling, value = oracle.best(alpha)
-            left = np.linalg.norm(alpha) * np.linalg.norm(dimensions[:, -1])
-            if dimensions.shape[1] != most or value > left:
-                break
-        return self.cut(labeling, alpha)
+        return self._along_axes(alpha)
 
 
 @dataclass(frozen=True)

@@ -45,54 +45,28 @@ JITTER = 1e-15
 """Added to the diagonal of the equations, in units in which it is one.  With 1e-13, gaps of 1e-6
 are not reached where C is very large; with 0, the Cholesky factorisation fails."""
 
-MOST = 2**22
-"""So many products of two features, over all rows, are kept; with more they are computed anew."""
-
-
-class Products:
-    """Sums of the products of the features with themselves, weighted by rows.
-
-    Parameters
-    ----------
-    rows : array of shape (n_instances, size)
-    """
-
-    def __init__(self, rows: Array) -> None:
-        self.rows, self.of = rows, np.triu_indices(rows.shape[1])
-        few = len(rows) * len(self.of[0]) <= MOST
-        self.each = rows[:, self.of[0]] * rows[:, self.of[1]] if few else None
-
-    def __call__(self, weights: Array) -> Array:
-        """From weights of shape (n_sums, n_instances), symmetric, of shape (n_sums, size, size)."""
-        if self.each is None:
-            roots = (self.rows * np.sqrt(weight)[:, None] for weight in weights)
-            return np.array([root.T @ root for root in roots])
-        sums, (i, j) = np.empty((len(weights), *2 * self.rows.shape[1:])), self.of
-        sums[:, i, j] = sums[:, j, i] = weights @ self.each
-        return sums
-
 
 class NewtonStep:
     """The equations of a step, factored.
 
     Parameters
     ----------
-    products : Products
-        Of the features and a column of ones.
+    rows : array of shape (n_instances, rank + 1)
+        The features and a column of ones.
     curvature : array of shape (rank + 1,)
         That of the objective in each weight, 2 / C, and 0 in b.
     a, s : array of shape (n_instances, n_classes)
     """
 
-    def __init__(self, products: Products, curvature: Array, a: Array, s: Array) -> None:
+    def __init__(self, rows: Array, curvature: Array, a: Array, s: Array) -> None:
         size, n_classes = len(curvature), s.shape[1]
-        self.rows, self.s, self.d = products.rows, s, a / s
+        self.rows, self.s, self.d = rows, s, a / s
         self.share = self.d / self.d.sum(axis=1, keepdims=True)
         self.others = 1.0 - np.eye(n_classes)
         matrix = np.zeros((n_classes, size, n_classes, size))
         first, other = np.triu_indices(n_classes, 1)
-        blocks = products((self.d[:, first] * self.share[:, other]).T)
-        for c, e, block in zip(first, other, blocks, strict=True):
+        for c, e in zip(first, other, strict=True):
+            block = rows.T @ ((self.d[:, c] * self.share[:, e])[:, None] * rows)
             matrix[c, :, e] = matrix[e, :, c] = -block
             matrix[c, :, c] += block
             matrix[e, :, e] += block
@@ -143,7 +117,6 @@ def run_crammer_singer(program: Program, options: Mapping[str, Any], warm: Any) 
     curvature = np.append(np.full(rows.shape[1] - 1, 2.0 / C), 0.0)
     plane = np.zeros((rows.shape[1], Y.shape[1]))
     a, s = np.full(Y.shape, 1.0 / Y.shape[1]), 1.0 + Y
-    products = Products(rows)
     best: Any = np.inf, None
     for steps in count():
         A, b = structure.feasible(Y, a), plane[-1] - plane[-1].mean()
@@ -157,7 +130,7 @@ def run_crammer_singer(program: Program, options: Mapping[str, Any], warm: Any) 
         excess = z - np.sum(Y * z, axis=1, keepdims=True)
         mu = float(np.mean(a * s))
         try:
-            newton = NewtonStep(products, curvature, a, s)
+            newton = NewtonStep(rows, curvature, a, s)
         except np.linalg.LinAlgError:
             break
         _, da, ds = newton(-a * s, gradient, lack, excess)

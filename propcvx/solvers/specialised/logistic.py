@@ -42,9 +42,6 @@ REUSED = 0.3
 LEAST_DAMPING = 1e-14
 """What the diagonal of a matrix of ones there is raised by, lest it be singular."""
 
-CHUNK = 16384
-"""Instances whose rows are copied at a time."""
-
 Smooth = Callable[[Array], tuple[Array, Array, Array]]
 """The values of a function, and those of its first two derivatives."""
 
@@ -73,14 +70,9 @@ def smooth_sums(rows: Array, weights: Array, function: Smooth, plane: Array) -> 
 
 def _products(rows: Array, weights: Array, bias: int) -> Array:
     """The weighted sum of the products of rows, and of a one where there is a bias."""
-    size = rows.shape[1] + bias
-    products = np.zeros((size, size))
-    for first in range(0, len(rows), CHUNK):
-        part = slice(first, first + CHUNK)
-        roots = np.sqrt(weights[part])[:, None]
-        scaled = np.hstack([roots * rows[part], roots[:, :bias]])
-        products += scaled.T @ scaled
-    return products
+    roots = np.sqrt(weights)[:, None]
+    scaled = np.hstack([roots * rows, roots[:, :bias]])
+    return scaled.T @ scaled
 
 
 def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:

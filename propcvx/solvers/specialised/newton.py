@@ -36,10 +36,6 @@ from propcvx.programs import Program, svm_dual_parameters
 from propcvx.programs.structures import SVMDual, moved_in_box
 from propcvx.solvers.solution import Answer
 
-CHUNK = 16384
-"""Instances within the width whose rows are copied at a time; they stay in a processor's cache.
-A factor of two makes no difference, four times as many are slower."""
-
 FALL = 0.1, 0.5
 """The width falls at most to a tenth, at least to a half.  Neighbouring choices differ by a step or
 two in eight; 0.02 fails on one problem in 40."""
@@ -74,7 +70,7 @@ class Losses:
     """The piecewise linear losses of instances in memory.
 
     The same sums of instances that are elsewhere do as well: what the search asks of this class is
-    ``at``, ``again``, ``line``, ``curvature``, ``feasible``, ``without_weights``, ``rank``,
+    ``at``, ``line``, ``curvature``, ``feasible``, ``without_weights``, ``rank``,
     ``mean_jump``, ``middle`` and ``farthest``.
 
     Attributes
@@ -141,10 +137,6 @@ class Losses:
         rounding = float(self.jump[near] @ (distances * (0.5 - distances / width)))
         return float(slopes @ residuals) + rounding, rounding, slopes @ self.rows
 
-    def again(self, here: Rounded, width: float) -> Rounded:
-        """The same plane with another width."""
-        return self.at(here.plane, width, here.state[0])
-
     def line(self, here: Rounded, step: Array, width: float) -> Callable[[float], Rounded]:
         """What is found with a width after any length of a step."""
         residuals, change = here.state[0], self.rows @ step
@@ -159,11 +151,8 @@ class Losses:
 
     def products(self, residuals: Array, near: Indices) -> tuple[Array, Array]:
         """The same for any residuals and instances."""
-        jump, hessian = self.jump[near], np.zeros((self.rank + 1, self.rank + 1))
-        for first in range(0, len(near), CHUNK):
-            columns = self.rows.T.take(near[first : first + CHUNK], axis=1)
-            hessian += (columns * jump[first : first + CHUNK]) @ columns.T
-        return hessian, (jump * residuals[near]) @ self.rows[near]
+        jump, rows = self.jump[near], self.rows[near]
+        return rows.T @ (jump[:, None] * rows), (jump * residuals[near]) @ rows
 
     def feasible(self, here: Rounded) -> Feasible:
         """The slopes, balanced over the instances within the width, and their gap."""
@@ -299,8 +288,8 @@ class Rounded:
 
     def rounded_to(self, width: float) -> Rounded:
         """The same plane with another width."""
-        again: Rounded = self.losses.again(self, width)
-        return again
+        there: Rounded = self.losses.at(self.plane, width, self.state[0])
+        return there
 
 
 @dataclass(frozen=True)
