@@ -77,8 +77,9 @@ def check_share(share: Any, bag: str, *, optional: bool = True) -> float:
         missing, advice = ", or None where a bag's is not known" if optional else "", ""
         if number > 1.0 or isinstance(share, str):
             advice = "; divide percentages by 100, and counts by the size of the bag"
-        elif optional and number != number:
-            advice = "; .astype(object).where(shares.notna(), None) of a Series has None for NaN"
+        elif number != number:
+            of_series = "; .astype(object).where(shares.notna(), None) of a Series has None for NaN"
+            advice = of_series if optional else "; leave out the instances of such bags"
         raise InputError(
             f"proportions must be numbers in [0, 1]{missing}, got {share!r:.200} for bag "
             f"{bag}{advice}."
@@ -150,9 +151,10 @@ def _order_of_target(y: Any) -> tuple[int, int] | None:
 
 def check_same_length(X: Any, y: Any) -> None:
     """Raise where there are more or fewer instances than rows of the target."""
-    if np.shape(X)[0] != len(y):
+    if np.shape(X)[:1] != (len(y),):
+        rows = np.shape(X)[0] if np.ndim(X) else repr(X)
         raise InputError(
-            f"X and y must have the same number of instances, got {np.shape(X)[0]} and {len(y)}."
+            f"X and y must have the same number of instances, got {rows} and {len(y)}."
         )
 
 

@@ -565,7 +565,14 @@ _TABLES = {
         ".where(shares.notna(), None)",
         proportions=SHARES.where(SHARES > 0.3),
     ),
-    "a DataFrame for bags": target("one column", "columns ['region']", bags=PEOPLE[["region"]]),
+    "a DataFrame for bags": target(
+        *("one column", "MultiIndex.from_frame(bags)", "columns ['region']"),
+        bags=PEOPLE[["region"]],
+    ),
+    "NaN for shares of classes that are not known": target(
+        *("got nan for bag 'b', class 'x'", "leave out the instances"),
+        proportions=pd.DataFrame({"x": [0.5, np.nan], "y": [0.5, np.nan]}, ["a", "b"]),
+    ),
     "NA for a share that is not known": target(
         "got <NA> for bag 'b'",
         ".where(shares.notna(), None)",
@@ -574,7 +581,7 @@ _TABLES = {
     "ids as numbers and as text": target(
         "without a proportion: [1, 2]",
         "without a bag: ['1', '2']",
-        "1 is not '1', which .astype(str) makes of both",
+        "'007' are three ids, which read_csv(dtype={column: str}) reads as written",
         bags=[1] * 4 + [2] * 4,
         proportions={"1": 0.5, "2": 0.25},
     ),
@@ -618,6 +625,9 @@ _TABLES = {
     "features by accuracy": Mistake(
         lambda: RFECV(MeanMap(), cv=BagKFold(2)).fit(X, Y),
         ("accuracy_score compares labels", "scoring=propcvx.neg_bag_error"),
+    ),
+    "no features": Mistake(
+        lambda: check_fit(MeanMap(), None, Y), ("the same number of instances, got None and",)
     ),
     "a frozen fit": Mistake(
         lambda: check_fit(make_pipeline(FrozenEstimator(MeanMap().fit(X, Y))), X, Y),

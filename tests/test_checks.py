@@ -9,7 +9,14 @@ from pandas import DataFrame
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propcvx import AlterPropSVM, EcologicalRegression, bag_target, proportions_of
+from propcvx import (
+    AlterPropSVM,
+    BagMeans,
+    EcologicalRegression,
+    bag_target,
+    fit_means,
+    proportions_of,
+)
 from propcvx.checks import (
     as_vector,
     check_choice,
@@ -95,6 +102,9 @@ def test_columns_of_very_different_ranges_are_told_once_and_scaled_ones_are_not(
     y = bag_target(bags, proportions_of(labels, bags))
     with pytest.warns(UnscaledWarning, match=r"ranges from 1 to 7\d.*, so that the widest decide"):
         method.fit(X, y)
+    table = BagMeans(X[:10] * [10.0, 0.1], list(np.linspace(0.1, 0.9, 10)), sizes=[8] * 10)
+    with pytest.warns(UnscaledWarning, match="decide"):
+        fit_means(EcologicalRegression(), table)
     make_pipeline(StandardScaler(), method).fit(X, y)
     EcologicalRegression().fit(sp.csr_array(X), y)
     centred = StandardScaler().fit_transform(random.normal(size=(80, 9)))

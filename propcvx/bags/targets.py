@@ -261,8 +261,8 @@ _OF_ROWS = (
 
 _OTHER_IDS = {
     (True, True): "of a Series or DataFrame the index has the ids, where set_index(column) puts "
-    "them, and 1 is not '1', which .astype(str) makes of both; if all others agree, write None for "
-    "the former and leave out the latter",
+    "them, and 7, '7', '007' are three ids, which read_csv(dtype={column: str}) reads as written; "
+    "if all others agree, write None for the former and leave out the latter",
     (True, False): "write None for a proportion that is not known; where there are more than two "
     "classes, leave out the instances of that bag",
     (False, True): "proportions.loc[sorted(set(bags))] of a Series or DataFrame leaves these out, "
@@ -345,8 +345,8 @@ def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
         return numbers.tolist(), codes
     if hasattr(bags, "columns"):
         raise InputError(
-            "bags must have one bag id for each instance, as one column of a DataFrame has, got "
-            f"the columns {list(bags.columns)}."
+            "bags must have one bag id for each instance, as one column of a DataFrame has, or "
+            f"pandas.MultiIndex.from_frame(bags) of several, got the columns {list(bags.columns)}."
         )
     try:
         members = bags.tolist() if hasattr(bags, "tolist") else list(bags)

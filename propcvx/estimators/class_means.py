@@ -70,7 +70,9 @@ class ClassMeansTest(Readable):
 
     @property
     def broken_by(self) -> list[Hashable]:
-        """The features that depend on the bag, those of the smallest p-values first."""
+        """The features that depend on the bag, if any does; the smallest p-values first."""
+        if self.p_value >= LEVEL:
+            return []
         order = np.argsort(-self.statistics, kind="stable")
         corrected = self.p_values * len(self.p_values)
         return [self.names[j] for j in order if corrected[j] < LEVEL]

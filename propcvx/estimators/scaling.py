@@ -111,8 +111,8 @@ def warn_if_unscaled(X: Any) -> None:
     if (np.abs(np.mean(X, axis=0)) > CENTRED * np.ptp(X, axis=0)).any():
         warn(
             f"the columns of X have ranges from {narrowest:.3g} to {widest:.3g}, so that the "
-            "widest decide the fit; scale them first, for instance with "
-            "make_pipeline(sklearn.preprocessing.StandardScaler(), ...).",
+            "widest decide the fit; scale them first: sklearn.preprocessing.StandardScaler in a "
+            "pipeline, or X / X.std(axis=0).",
             UnscaledWarning,
         )
 

@@ -248,7 +248,10 @@ def _complete(truth: Any, y: NDArray[np.void]) -> Signs:
         except InputError as error:
             raise InputError(f"truth: {error}") from error
     if not labels.all():
-        raise InputError(f"truth must be known everywhere, got {(labels == 0).sum()} that are not.")
+        raise InputError(
+            f"truth must be known everywhere, got {(labels == 0).sum()} that are not; a negative "
+            "of two classes is -1, as 2 * labels - 1 makes of 0."
+        )
     return labels
 
 

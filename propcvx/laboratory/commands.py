@@ -148,7 +148,8 @@ def _verify(given: Namespace) -> None:
     try:
         with given.data.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-        columns: dict[str, Any] = {name: [row.pop(name) for row in rows] for name in list(rows[0])}
+        names = list(rows[0]) if rows else []
+        columns: dict[str, Any] = {name: [row.pop(name) for row in rows] for name in names}
         bags = columns.pop("bag")
         numbers = {name: [float(text or "nan") for text in columns[name]] for name in columns}
         shares, labels = numbers.pop("share"), numbers.pop("label", [0.0] * len(rows))

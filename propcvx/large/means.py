@@ -18,6 +18,7 @@ from propcvx.bags.targets import as_mapping, some_of
 from propcvx.checks import as_vector, check_number, check_same_order, check_share
 from propcvx.errors import InputError
 from propcvx.estimators import BagClassifier, EcologicalRegression, InvCal
+from propcvx.estimators.scaling import warn_if_unscaled
 from propcvx.history import Fitted
 from propcvx.svm.kernels import FeatureMap, Kernel
 
@@ -144,6 +145,11 @@ def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
         in such a table, but not the rest of its likelihood, :math:`\sum_i \log(e^{f_i} +
         e^{-f_i})`: data with the same means, and even the same second moments, have other fits.
 
+    Warns
+    -----
+    UnscaledWarning
+        If columns of the means have very different ranges.
+
     Examples
     --------
     >>> from propcvx import BagMeans, EcologicalRegression
@@ -159,6 +165,7 @@ def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
         )
     means = validate_data(estimator, table.means, dtype=np.float64, ensure_min_samples=2)
     check_parameters(estimator)
+    warn_if_unscaled(means)
     bags = in_canonical_order(table.bags, means)
     end = estimator._run(FeatureMap(Kernel(), means[bags.rows]), bags)
     store(estimator, end, bags.sign, means)

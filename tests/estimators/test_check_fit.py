@@ -2,6 +2,7 @@
 
 import re
 from itertools import product
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from propcvx.datasets import random_bags
 from propcvx.datasets.natural import natural_bags
 from propcvx.errors import InputError
 from propcvx.estimators import FitCheck
+from propcvx.estimators.fit_check import predicted
 
 
 def drawn(seed, *, signal=1.0, size=10, share=0.4):
@@ -101,7 +103,9 @@ def test_few_bags_equal_shares_and_one_class_are_said():
     few = bag_target(y["bag"], [0.3, 0.4, 0.5] + 5 * [None])
     assert check_fit(InvCal(), X, few, random_state=0).n_bags == 3
     equal = bag_target(y["bag"], np.full(8, 0.4))
-    check = check_fit(ConvPropSVM(), X, equal, random_state=0)
+    with patch("propcvx.estimators.fit_check.predicted", wraps=predicted) as fits:
+        check = check_fit(ConvPropSVM(), X, equal, random_state=0)
+    assert fits.call_count == 1
     assert np.isnan(check.explained)
     assert "explained" not in str(check)
     check = check_fit(InvCal(C_p=1e-9), X, y)

@@ -8,7 +8,7 @@ from small_problems import small_problem
 
 from propcvx import Bags, ShareMetric, bag_target, class_means_test, proportions_of
 from propcvx.errors import IllPosedWarning, InputError
-from propcvx.estimators.class_means import _Fit
+from propcvx.estimators.class_means import ClassMeansTest, _Fit
 from propcvx.estimators.metric import correlations
 
 
@@ -75,6 +75,12 @@ def test_scales_and_offsets_change_nothing():
     plain, two = class_means_test(X, y), class_means_test(units * (X + 5.0), y)
     np.testing.assert_allclose(two.statistics, plain.statistics, rtol=1e-6)
     assert two.p_value == pytest.approx(plain.p_value, abs=0.02)
+
+
+def test_no_feature_is_named_where_all_together_are_not_unusual():
+    statistics, p_values = np.array([9.0, 1.0]), np.array([1e-3, 0.5])
+    assert ClassMeansTest(0.04, statistics, p_values, "ab", 20).broken_by == ["a"]
+    assert ClassMeansTest(0.06, statistics, p_values, "ab", 20).broken_by == []
 
 
 @pytest.mark.parametrize(

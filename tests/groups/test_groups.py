@@ -542,7 +542,7 @@ UNUSED = pd.Categorical(CODE, categories=[0, 1, 2, 3])
         ({"labels": MODEL, "X": X, "n_resamples": 20, "level": 1.0}, "level must be"),
         ({"delta": -1.0, "X": X}, "delta must be"),
         ({"delta": 0.1}, "X must be given for delta, got None"),
-        ({"truth": np.zeros(36)}, "truth must be known everywhere, got 36 that"),
+        ({"truth": np.zeros(36)}, "truth must be known everywhere, got 36 that .* 2 .* - 1"),
         ({"sample_weight": np.arange(36)}, "sample_weight must be one number above 0 .* 36"),
         ({"sample_weight": np.ones(3)}, "sample_weight must be"),
         ({"truth": [1, -1]}, "truth: labels must have one entry per instance"),
