@@ -6,9 +6,10 @@ from natural import CHOSEN_ON, HELD_OUT, METHODS, NATURAL, loaded
 from reproduction.report import rows_table
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
+from sklearn.preprocessing import scale
 from study import HERE, complete
 
-from propcvx import Bags, bag_target, group_shares
+from propcvx import Bags, EcologicalRegression, bag_target, group_shares
 
 MODELS = (
     "EcologicalRegression",
@@ -17,9 +18,10 @@ MODELS = (
     "MeanMap",
     "AlterPropSVM",
 )
-WITH_INTERVAL = "EcologicalRegression"
+ALONE = "EcologicalRegression, that column alone"
+WITH_INTERVAL = "EcologicalRegression", ALONE
 """Whose intervals are counted; those of others take a fit for each resample."""
-WAYS = ("share of the bag", "Goodman's regression", *MODELS)
+WAYS = ("share of the bag", "Goodman's regression", ALONE, *MODELS)
 MOST_COLUMNS = 12
 
 
@@ -45,11 +47,15 @@ def measure(data, kind, draw, method):
         group = halves[:, column]
         if method == "share of the bag":
             rates = [y["proportion"][group == half].mean() for half in (False, True)]
-        elif model is None:
+        elif method == "Goodman's regression":
             rates = goodman(group, y)
         else:
-            n_resamples = 100 * (method == WITH_INTERVAL)
-            table = group_shares(y, group, model, X, truth=labels, n_resamples=n_resamples).groups
+            seen = scale(group[:, None]) if method == ALONE else X
+            fitted = EcologicalRegression().fit(seen, y) if method == ALONE else model
+            n_resamples = 100 * (method in WITH_INTERVAL)
+            table = group_shares(
+                y, group, fitted, seen, truth=labels, n_resamples=n_resamples
+            ).groups
             rates = table["estimate"].to_numpy()
             if n_resamples:
                 held += list((table.low <= table.truth) & (table.truth <= table.high))
@@ -103,4 +109,8 @@ def pages():
 if __name__ == "__main__":
     rows = complete(HERE / "halves.csv", cells(), measure).dropna(subset="held")
     print(pages()["halves"])
-    print(rows.groupby([rows["kind"] == "natural", rows["data"].isin(HELD_OUT)])["held"].mean())
+    print(
+        rows.groupby(["method", rows["kind"] == "natural", rows["data"].isin(HELD_OUT)])[
+            "held"
+        ].mean()
+    )

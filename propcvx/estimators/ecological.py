@@ -88,7 +88,8 @@ class EcologicalRegression(BagMeanClassifier):
     ridge_ : float
         The strength :math:`\rho` that was used; only with two classes.  With more, all have one.
     posterior_ : Posterior or None
-        What the bags tell of the plane; only with two classes, and None but for the linear kernel.
+        What the bags tell of the plane; only with two classes, and None but for the linear kernel
+        and proportions that are not all equal.
     objective_ : float
         The value of the program.
     solution_ : Solution, with two classes
@@ -138,7 +139,8 @@ class EcologicalRegression(BagMeanClassifier):
         plane = w if basis is None else basis @ w
         bias = float(self.solution_.variables["b"] - centre @ plane) - 0.5
         linear = feature_map.kernel.name == "linear"
-        self.posterior_ = replace(posterior, centre=centre, sign=bags.sign) if linear else None
+        known = linear and not equal
+        self.posterior_ = replace(posterior, centre=centre, sign=bags.sign) if known else None
         return self._end(feature_map.features, plane, bias, self.solution_.value, equal)
 
     def _for_classes(self, feature_map: FeatureMap, bags: Bags) -> EcologicalRegression:
@@ -189,23 +191,29 @@ class EcologicalRegression(BagMeanClassifier):
         return as_shares(self.decision_function(X), getattr(self, "_calibration", None))
 
     @available_if(lambda model: getattr(model, "posterior_", None) is not None)
-    def sample_scores(self, X: Any, random_state: Any = None) -> Array:
-        """Scores by a plane drawn from :class:`Posterior`, after a fit to two classes.
+    def sample_shares(self, X: Any, random_state: Any = None, *, logistic: bool = False) -> Array:
+        """Probabilities of positives by a plane drawn from :class:`Posterior`.
+
+        The bags do not tell how they rise with the score, so that an interval needs both ways.
 
         Parameters
         ----------
         X : array of shape (n_instances, n_features)
         random_state : int, RandomState or None
+        logistic : bool
+            Whether they are the logistic curve of the fit, of scores by the drawn plane, and not
+            as of ``predict_proba``.  After :func:`propcvx.fit_means` there is no such curve.
 
         Returns
         -------
-        scores : array of shape (n_instances,)
-            As of ``decision_function``.
+        shares : array of shape (n_instances,)
         """
         posterior: Any = self.posterior_
-        drawn = copy(self)
+        drawn, calibration = copy(self), getattr(self, "_calibration", None)
         drawn.coef_, drawn.intercept_ = posterior.plane(check_random_state(random_state))
-        return drawn.decision_function(X)
+        if logistic and calibration is not None:
+            return np.asarray(calibration.probabilities(drawn.decision_function(X))[:, 1])
+        return drawn.predict_proba(X)[:, 1]
 
 
 def as_shares(scores: Array, calibration: Calibration | None) -> Array:

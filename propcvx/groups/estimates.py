@@ -28,8 +28,6 @@ from propcvx.errors import (
     muted,
     warn,
 )
-from propcvx.estimators.calibration import Calibration
-from propcvx.estimators.ecological import as_shares
 from propcvx.estimators.fit_check import predicted
 from propcvx.groups.cells import Cells, ranks
 from propcvx.groups.given_counts import GivenCounts, log_odds, shifts_into
@@ -155,15 +153,15 @@ def resampled(
 ) -> Array:
     """Weights of positives by other probabilities that the bags allow, and labels drawn.
 
-    Each time probabilities for all instances are drawn, by :func:`of_posterior` where the
-    classifier has one and by :func:`of_drawn_bags` elsewhere, and then labels with these
-    probabilities and with the shares.
+    Each time probabilities for all instances are drawn, by ``sample_shares`` where the classifier
+    has a posterior and by :func:`of_drawn_bags` elsewhere, and then labels with these probabilities
+    and with the shares.
 
     Returns
     -------
     counts : array of shape (n_done, n_groups + n_cells)
         Of groups and cells.  Fewer than ``n_resamples`` after an interruption by Ctrl-C, and none
-        if all shares are equal, with a warning.
+        if all shares are equal and there is no posterior, with a warning.
     """
     cells.bags.require_partition("n_resamples")
     classifier = getattr(classifier, "best_estimator_", classifier)
@@ -177,10 +175,10 @@ def resampled(
     bags = in_canonical_order(cells.bags, np.column_stack([rank, cells.code, cells.weights]))
     steps = classifier if isinstance(classifier, Pipeline) else make_pipeline(classifier)
     draws: list[Any] = [partial(of_drawn_bags, classifier, X, y, bags)]
-    if hasattr(steps[-1], "sample_scores"):
+    if hasattr(steps[-1], "sample_shares"):
         seen = steps[:-1].transform(X) if len(steps) > 1 else X
-        draws = [partial(of_posterior, steps[-1], seen, cells.bags, each) for each in (False, True)]
-    if not bags.labels.any() and len(np.unique(bags.proportions[bags.with_share])) < 2:
+        draws = [partial(steps[-1].sample_shares, seen, logistic=each) for each in (False, True)]
+    elif not bags.labels.any() and len(np.unique(bags.proportions[bags.with_share])) < 2:
         warn("all shares are equal, so they tell no interval: it is NaN.", IllPosedWarning)
         n_resamples = 0
     seeds = check_random_state(random_state).randint(2**31, size=n_resamples)
@@ -212,18 +210,6 @@ def of_drawn_bags(
     target = y[rows].astype(target_dtype(classes=y["proportion"].shape[1:], metadata=named))
     target["bag"] = place
     return predicted(classifier, X, target, rows, np.arange(len(y)))[1]
-
-
-def of_posterior(model: Any, X: Any, bags: Bags, logistic: bool, random: RandomState) -> Array:
-    """Probabilities by a plane that ``model.sample_scores`` draws.
-
-    The bags do not tell how they rise with the score: they are as of the regression, or a
-    ``logistic`` curve that meets the proportions best.
-    """
-    scores = model.sample_scores(X, random)
-    calibration = Calibration.of(scores, bags)
-    shares = calibration.probabilities(scores) if logistic else as_shares(scores, calibration)
-    return np.asarray(shares[:, 1])
 
 
 def _resample(

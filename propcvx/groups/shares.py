@@ -98,7 +98,7 @@ def group_shares(
     y : bag target of shape (n_instances,)
         Of two classes, made by :func:`propcvx.bag_target`; of a table the second of the sorted
         names of classes is positive.  For ``n_resamples`` the target to which the classifier was
-        fitted.
+        fitted, unless it has a posterior.
     groups : array of shape (n_instances,), DataFrame, dict of arrays, or callable
         The group of each instance: any value that can be sorted, also True and False.  With
         several columns, each combination that occurs is a group.  A function of X returns one of
@@ -126,8 +126,9 @@ def group_shares(
         of the bags, by probabilities that the bags allow.  For
         :class:`propcvx.EcologicalRegression` with the linear kernel, or a pipeline that ends in it,
         these are of planes drawn from its posterior: half of them the values of the regression cut
-        at 0 and 1, half a logistic curve of these.  For other classifiers they are of fits to bags
-        drawn with replacement, and an error that all fits have in common is not in the interval.
+        at 0 and 1, half the logistic curve of the fit.  For other classifiers they are of fits to
+        bags of ``y`` drawn with replacement.  An error that all draws have in common, as where bags
+        differ by more than the columns of X say, is not in the interval.
     level : float
         Level of the interval, in (0, 1).
     delta : float, optional

@@ -9,7 +9,7 @@ from small_problems import small_problem
 
 from propcvx import EcologicalRegression, bag_target, proportions_of
 from propcvx.errors import InputError, PropCVXWarning
-from propcvx.estimators.ecological import STRENGTHS, Posterior, scatter_unit
+from propcvx.estimators.ecological import STRENGTHS, Posterior, as_shares, scatter_unit
 
 PROBLEM = small_problem(0, sizes=(3, 5, 8, 4, 6, 9), n_features=3, noise=0.7)
 SIZES = PROBLEM.bags.sizes.astype(float)
@@ -107,19 +107,22 @@ def test_planes_are_drawn_from_the_posterior_of_the_normal_model(n_features):
     assert np.abs(off).max() < 0.1
 
 
-def test_scores_are_drawn_with_two_classes_and_the_linear_kernel():
+def test_shares_are_drawn_with_two_classes_and_the_linear_kernel():
     model = EcologicalRegression().fit(PROBLEM.X, PROBLEM.y)
-    scores = model.sample_scores(PROBLEM.X, random_state=0)
-    assert_allclose(model.sample_scores(PROBLEM.X, random_state=0), scores)
+    shares = model.sample_shares(PROBLEM.X, random_state=0)
+    assert_allclose(model.sample_shares(PROBLEM.X, random_state=0), shares)
     w, b = model.posterior_.plane(np.random.RandomState(0))
-    assert_allclose(scores, PROBLEM.X @ w[0] + b[0])
+    scores = PROBLEM.X @ w[0] + b[0]
+    assert_allclose(shares, as_shares(scores, model._calibration)[:, 1])
+    curved = model.sample_shares(PROBLEM.X, random_state=0, logistic=True)
+    assert_allclose(curved, model._calibration.probabilities(scores)[:, 1])
     table = np.random.RandomState(0).dirichlet(np.ones(3), size=6)
     model.fit(PROBLEM.X, bag_target(PROBLEM.y["bag"], table))
-    assert not hasattr(model, "sample_scores")
+    assert not hasattr(model, "sample_shares")
     assert not hasattr(
-        EcologicalRegression(kernel="rbf").fit(PROBLEM.X, PROBLEM.y), "sample_scores"
+        EcologicalRegression(kernel="rbf").fit(PROBLEM.X, PROBLEM.y), "sample_shares"
     )
-    assert not hasattr(EcologicalRegression(), "sample_scores")
+    assert not hasattr(EcologicalRegression(), "sample_shares")
 
 
 def slope_of(n_bags, **parameters):

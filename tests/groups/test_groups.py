@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from joblib import parallel_config
 from listed_labelings import every_labeling
-from scipy.special import rel_entr
+from scipy.special import expit, rel_entr
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.preprocessing import MinMaxScaler, scale
 from small_problems import all_labelings, small_problem, svm_values
 
 from propcvx import (
@@ -347,6 +347,13 @@ def test_a_posterior_of_a_pipeline_is_that_of_its_last_step(searched):
     equal(whole.groups, last.groups)
 
 
+def test_a_posterior_tells_an_interval_of_people_in_one_new_bag():
+    model = EcologicalRegression().fit(X, Y)
+    new, y = np.random.RandomState(1).normal(size=(12, 3)), bag_target(np.zeros(12), [0.5])
+    table = group_shares(y, new[:, 0] > 0, model, new, n_resamples=20).groups
+    assert (table.low < table.high).all()
+
+
 @pytest.mark.parametrize("size", [2, 10])
 def test_an_interval_of_a_posterior_has_the_truth_as_often_as_it_says(size):
     """Where probabilities rise in a straight line: 27 of 30 times on average."""
@@ -361,6 +368,21 @@ def test_an_interval_of_a_posterior_has_the_truth_as_often_as_it_says(size):
         table = group_shares(y, group, model, X, truth=labels, n_resamples=40, random_state=seed)
         first = table.groups.iloc[1]
         held += bool(first.low <= first.truth <= first.high)
+    assert held >= 24
+
+
+def test_an_interval_of_the_only_column_has_the_truth_as_often_as_it_says():
+    """Where log odds rise with a column of yes and no, which is the group."""
+    held = 0
+    for seed in range(30):
+        random, bags = np.random.RandomState(seed), np.arange(800) // 20
+        group = random.uniform(size=800) < random.beta(4, 4, size=40)[bags]
+        labels = np.where(random.uniform(size=800) < expit(1.5 * group - 1.0), 1, -1)
+        X, y = scale(group[:, None].astype(float)), bag_target(bags, proportions_of(labels, bags))
+        model = EcologicalRegression().fit(X, y)
+        table = group_shares(y, group, model, X, truth=labels, n_resamples=40, random_state=seed)
+        last = table.groups.iloc[1]
+        held += bool(last.low <= last.truth <= last.high)
     assert held >= 24
 
 
