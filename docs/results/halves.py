@@ -50,12 +50,11 @@ def measure(data, kind, draw, method):
         elif method == "Goodman's regression":
             rates = goodman(group, y)
         else:
-            seen = scale(group[:, None]) if method == ALONE else X
-            fitted = EcologicalRegression().fit(seen, y) if method == ALONE else model
+            if method == ALONE:
+                X = scale(group[:, None])
+                model = EcologicalRegression().fit(X, y)
             n_resamples = 100 * (method in WITH_INTERVAL)
-            table = group_shares(
-                y, group, fitted, seen, truth=labels, n_resamples=n_resamples
-            ).groups
+            table = group_shares(y, group, model, X, truth=labels, n_resamples=n_resamples).groups
             rates = table["estimate"].to_numpy()
             if n_resamples:
                 held += list((table.low <= table.truth) & (table.truth <= table.high))
@@ -109,8 +108,5 @@ def pages():
 if __name__ == "__main__":
     rows = complete(HERE / "halves.csv", cells(), measure).dropna(subset="held")
     print(pages()["halves"])
-    print(
-        rows.groupby(["method", rows["kind"] == "natural", rows["data"].isin(HELD_OUT)])[
-            "held"
-        ].mean()
-    )
+    kinds = rows["kind"] == "natural", rows["data"].isin(HELD_OUT)
+    print(rows.groupby(["method", *kinds])["held"].mean())
