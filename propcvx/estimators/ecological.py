@@ -17,7 +17,6 @@ from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import InputError, PropCVXWarning, warn
-from propcvx.estimators.calibration import Calibration
 from propcvx.estimators.means import BagMeanClassifier
 from propcvx.history import Fitted
 from propcvx.programs import ecological_regression
@@ -33,7 +32,6 @@ MANY_REPEATS = 5.0
 """With weights of so many times the number of bags, a warning: they hardly mean repeated bags."""
 
 TINY = np.finfo(float).tiny
-"""The least share of a class, so that there is always one to divide by."""
 
 
 @dataclass(eq=False, repr=False)
@@ -46,8 +44,8 @@ class EcologicalRegression(BagMeanClassifier):
 
     The program is :func:`propcvx.programs.ecological_regression`.  The fitted values
     :math:`w^\top x + b` are shares, so an instance with a value above one half is positive; values
-    need not be between 0 and 1.  The method assumes that the probability of a positive depends on x
-    in the same way in all bags.
+    need not be between 0 and 1, but probabilities are.  The method assumes that the probability of
+    a positive depends on x in the same way in all bags.
 
     With a ``sample_weight`` the means of the bags are weighted, and :math:`\omega_k` is multiplied
     by the mean weight of the instances of bag k.  This assumes that inside a bag the weights do not
@@ -87,6 +85,9 @@ class EcologicalRegression(BagMeanClassifier):
     ----------
     ridge_ : float
         The strength :math:`\rho` that was used; only with two classes.  With more, all have one.
+    least_share_ : float
+        Values below it are raised to it: :math:`1 / (K + J)` with K bags and J classes, which is
+        Laplace's rule of succession.
     posterior_ : Posterior or None
         What the bags tell of the plane; only with two classes, and None but for the linear kernel
         and proportions that are not all equal.
@@ -130,7 +131,7 @@ class EcologicalRegression(BagMeanClassifier):
         means = bags.means_of(features)
         centre = weights @ means / weights.sum()
         posterior = self._posterior(means - centre, p[:, None], weights, apart)
-        self.ridge_ = posterior.most_probable
+        self.ridge_, self.least_share_ = posterior.most_probable, posterior.least_share
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         basis, posed = np.linalg.qr((means - centre).T) if wide else (None, None)
         program = ecological_regression(means - centre if posed is None else posed.T, weights)
@@ -151,6 +152,7 @@ class EcologicalRegression(BagMeanClassifier):
         means, weights = first.means_of(features), self._loss_weights(apart)
         centre = weights @ means / weights.sum()
         posterior = self._posterior(means - centre, shares, weights, apart)
+        self.least_share_ = posterior.least_share
         return clone(self).set_params(ridge=posterior.most_probable)
 
     def _posterior(self, centred: Array, shares: Array, weights: Array, apart: Bags) -> Posterior:
@@ -174,7 +176,7 @@ class EcologicalRegression(BagMeanClassifier):
         return Posterior.of(centred, shares, weights, n_bags, strengths)
 
     def predict_proba(self, X: Any) -> Array:
-        """Share of each class, the values of the regression moved inside [0, 1].
+        """Share of each class: the values of the regression, or ``least_share_``, over their sum.
 
         Of two classes it is a logistic curve of them, as of other methods, where they vary more
         inside the training bags than labels can.
@@ -188,7 +190,12 @@ class EcologicalRegression(BagMeanClassifier):
         probabilities : array of shape (n_instances, n_classes)
             In the order of ``classes_``.
         """
-        return as_shares(self.decision_function(X), getattr(self, "_calibration", None))
+        scores, calibration = self.decision_function(X), getattr(self, "_calibration", None)
+        if calibration is not None and calibration.wider_than_labels:
+            return calibration.probabilities(scores)
+        scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+        shares = np.maximum(scores + 0.5, self.least_share_)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     @available_if(lambda model: getattr(model, "posterior_", None) is not None)
     def sample_shares(self, X: Any, random_state: Any = None, *, logistic: bool = False) -> Array:
@@ -214,15 +221,6 @@ class EcologicalRegression(BagMeanClassifier):
         if logistic and calibration is not None:
             return np.asarray(calibration.probabilities(drawn.decision_function(X))[:, 1])
         return drawn.predict_proba(X)[:, 1]
-
-
-def as_shares(scores: Array, calibration: Calibration | None) -> Array:
-    """Shares of the classes from scores; calibrated ones where no labels vary as the scores do."""
-    if calibration is not None and calibration.wider_than_labels:
-        return calibration.probabilities(scores)
-    scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-    shares = np.clip(scores + 0.5, TINY, 1.0)
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,6 +313,11 @@ class Posterior:
             return np.zeros(1)
         prior = -0.5 * np.square(np.log(self.strengths / MEDIAN) / DEVIATION)
         return self.log_evidence(self.strengths * self.unit) + prior
+
+    @property
+    def least_share(self) -> float:
+        """The probability of a class that was not seen, by Laplace's rule of succession."""
+        return 1.0 / (self.n_bags + max(self.projected.shape[1], 2))
 
     @property
     def most_probable(self) -> float:

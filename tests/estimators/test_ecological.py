@@ -9,7 +9,7 @@ from small_problems import small_problem
 
 from propcvx import EcologicalRegression, bag_target, proportions_of
 from propcvx.errors import InputError, PropCVXWarning
-from propcvx.estimators.ecological import STRENGTHS, Posterior, as_shares, scatter_unit
+from propcvx.estimators.ecological import STRENGTHS, Posterior, scatter_unit
 
 PROBLEM = small_problem(0, sizes=(3, 5, 8, 4, 6, 9), n_features=3, noise=0.7)
 SIZES = PROBLEM.bags.sizes.astype(float)
@@ -113,7 +113,8 @@ def test_shares_are_drawn_with_two_classes_and_the_linear_kernel():
     assert_allclose(model.sample_shares(PROBLEM.X, random_state=0), shares)
     w, b = model.posterior_.plane(np.random.RandomState(0))
     scores = PROBLEM.X @ w[0] + b[0]
-    assert_allclose(shares, as_shares(scores, model._calibration)[:, 1])
+    values = np.maximum(np.column_stack([-scores, scores]) + 0.5, 1.0 / 8.0)
+    assert_allclose(shares, values[:, 1] / values.sum(axis=1))
     curved = model.sample_shares(PROBLEM.X, random_state=0, logistic=True)
     assert_allclose(curved, model._calibration.probabilities(scores)[:, 1])
     table = np.random.RandomState(0).dirichlet(np.ones(3), size=6)
@@ -153,7 +154,10 @@ def test_the_ridge_is_the_most_probable_one():
 def test_values_are_shares():
     model = EcologicalRegression(ridge=0.0).fit(PROBLEM.X, PROBLEM.y)
     scores, shares = model.decision_function(PROBLEM.X), model.predict_proba(PROBLEM.X)
-    assert_allclose(shares[:, 1], np.clip(scores + 0.5, 0.0, 1.0), atol=1e-12)
+    inside = np.abs(scores) < 0.5 - 1.0 / 8.0  # of six bags and two classes
+    assert_allclose(shares[inside, 1], scores[inside] + 0.5)
+    assert (np.diff(shares[np.argsort(scores), 1]) > 0.0).all()
+    assert np.abs(shares - 0.5).max() < 0.5 - 1.0 / 16.0
     table = np.random.RandomState(0).dirichlet(np.ones(3), size=6)
     y = bag_target(PROBLEM.y["bag"], table)
     many = EcologicalRegression().fit(PROBLEM.X, y)
