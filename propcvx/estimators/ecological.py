@@ -139,8 +139,7 @@ class EcologicalRegression(BagMeanClassifier):
         w = self.solution_.variables["w"] * (not equal)
         plane = w if basis is None else basis @ w
         bias = float(self.solution_.variables["b"] - centre @ plane) - 0.5
-        linear = feature_map.kernel.name == "linear"
-        known = linear and not equal
+        known = feature_map.kernel.name == "linear" and not equal
         self.posterior_ = replace(posterior, centre=centre, sign=bags.sign) if known else None
         return self._end(feature_map.features, plane, bias, self.solution_.value, equal)
 

@@ -125,10 +125,10 @@ def group_shares(
         otherwise at least 20, of bags that do not cross.  Each is of labels drawn with the shares
         of the bags, by probabilities that the bags allow.  For
         :class:`propcvx.EcologicalRegression` with the linear kernel, or a pipeline that ends in it,
-        these are of planes drawn from its posterior: half of them the values of the regression cut
-        at 0 and 1, half the logistic curve of the fit.  For other classifiers they are of fits to
-        bags of ``y`` drawn with replacement.  An error that all draws have in common, as where bags
-        differ by more than the columns of X say, is not in the interval.
+        these are of planes drawn from its posterior: half of them as of its ``predict_proba``, half
+        the logistic curve of the fit.  For other classifiers they are of fits to bags of ``y``
+        drawn with replacement.  An error that all draws have in common, as where bags differ by
+        more than the columns of X say, is not in the interval.
     level : float
         Level of the interval, in (0, 1).
     delta : float, optional
