@@ -14,7 +14,6 @@ from propcvx.errors import InputError, PropCVXError
 COMMANDS = {
     "demo": "Figure 1 of the paper, and real data: two tables and two pictures",
     "relax": "relaxations and bounds side by side: one table",
-    "verify": "check a proof that certify(..., proof=FILE) has written",
     "solvers": "the solvers at hand; compare them",
 }
 """The commands, and what they are for; ``add_demo`` of the laboratory defines the first."""

@@ -1,8 +1,7 @@
-"""The commands of ``propcvx``: ``demo``, ``relax``, ``verify`` and ``solvers``."""
+"""The commands of ``propcvx``: ``demo``, ``relax`` and ``solvers``."""
 
 from __future__ import annotations
 
-import csv
 import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
@@ -10,10 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import propcvx
-from propcvx.bounds import verify
 from propcvx.errors import InputError
 from propcvx.laboratory.arguments import accuracy, count, literal, seed, several
 from propcvx.laboratory.demo import run_demo
@@ -132,37 +128,6 @@ def comparison_text(rows: Sequence[Row]) -> str:
     notes = [f"  {row['kind']}: {row['reason']}" for row in rows if row["reason"]]
     head = f"\nbest upper bound {best}; best_gap is the gap of a lower bound to it"
     return "\n".join([text_table(rows, OF_RELAXATIONS), head, *notes])
-
-
-def add_verify(parser: ArgumentParser) -> None:
-    """The same of ``verify``."""
-    parser.set_defaults(parser=parser, run=_verify)
-    columns = "a header, with bag, share of positives, the features, and label (-1, 1) if known"
-    add = parser.add_argument
-    add("proof", type=Path, metavar="FILE", help="the proof")
-    add("--data", type=Path, required=True, metavar="CSV", help=columns)
-
-
-def _verify(given: Namespace) -> None:
-    """Print what is verified; a column that is no bag, share or label is a feature."""
-    try:
-        with given.data.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-        names = list(rows[0]) if rows else []
-        columns: dict[str, Any] = {name: [row.pop(name) for row in rows] for name in names}
-        bags = columns.pop("bag")
-        numbers = {name: [float(text or "nan") for text in columns[name]] for name in columns}
-        shares, labels = numbers.pop("share"), numbers.pop("label", [0.0] * len(rows))
-        X = np.column_stack(list(numbers.values()))
-    except (OSError, LookupError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{given.data} is no table of bag, share and numbers: {error!s:.200}."
-        ) from error
-    proved = verify(given.proof, X, bags, shares, np.nan_to_num(labels))
-    print(
-        f"Verified for C={proved.C:g} and epsilon={proved.epsilon:g}: the best labeling's value is "
-        f"between {proved.lower:.9g} and {proved.upper:.9g}."
-    )
 
 
 def _list(given: Namespace) -> None:

@@ -130,13 +130,6 @@ def _of_bags(parts: Parts) -> tuple[list[Array], list[Array], list[Array]]:
     return [parts.features[rows] for rows in inside], labelings, costs
 
 
-def _near_best_count(parts: Parts) -> p.Program:
-    """The program that counts the first instance of each bag."""
-    first = [(labelings[:, 0] > 0).astype(float) for labelings in _of_bags(parts)[1]]
-    value = parts.C * len(parts.labels)
-    return p.near_best_count(*_of_bags(parts), first, parts.C, value)
-
-
 def _group_count(parts: Parts) -> p.Program:
     """The program for the instances with a positive score.
 
@@ -209,7 +202,6 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         "lifted_quadratic": lambda d: p.lifted_quadratic(d.features @ d.features.T, d.feasible),
         "diffrac": lambda d: p.diffrac(*d.constrained),
         "bag_moments": lambda d: p.bag_moments(*_of_bags(d), d.C),
-        "near_best_count": _near_best_count,
         "group_count": _group_count,
     }
 )

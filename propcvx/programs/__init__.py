@@ -30,7 +30,6 @@ from propcvx.programs.lifted import (
     lifted_svm,
     lifted_svm_dual,
     mixture,
-    near_best_count,
     square_loss_matrix,
 )
 from propcvx.programs.mkl import mkl_epigraph, mkl_group, mkl_inner
@@ -88,7 +87,6 @@ __all__ = [
     "mkl_epigraph",
     "mkl_group",
     "mkl_inner",
-    "near_best_count",
     "psvm",
     "second_moments",
     "square_loss_matrix",
