@@ -1,6 +1,6 @@
 # Needs make and Python 3.11 or later. Everything is installed into .venv, from setup.cfg.
 #   make demo                        a first look
-#   make test                        the tests, but for those that take a process, a page or a data set
+#   make test                        the tests, but for those that are thorough, or take a process, a page or a data set
 #   make coverage                    these too, and how many lines of the package they run
 #   make PYTHON=python3.12 test      with another Python (after make clean)
 #   make INSTALL=".venv/bin/pip install" test    with pip and its index, not uv
@@ -15,6 +15,9 @@ CHECKS := $(VENV)/with-solvers,exact,lint,docs,pages
 .PHONY: environment demo test coverage bench reproduce lint types contracts docs pages student slides dist clean
 .NOTPARALLEL:
 
+# With it set, each worker and each process compiles the package and the tests anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # All that the checks need, for runs of several of them at once.
 environment: $(TESTS) $(CHECKS)
 
@@ -25,16 +28,17 @@ demo: $(VENV)/package
 test coverage: export OMP_NUM_THREADS = 1
 test coverage: export OPENBLAS_NUM_THREADS = 1
 PYTEST := -m pytest -n auto --dist worksteal --durations 25
+MOST := -m "not process and not thorough and not slow and not pages"
 
 test: $(TESTS)
-	$(BIN)/python $(PYTEST) -m "not process and not slow and not pages"
+	$(BIN)/python $(PYTEST) $(MOST)
 
 # The lines that are run are judged in a step of its own: slipcover 1.1.0 leaves out what the workers
 # ran if it does both.
 coverage: $(TESTS)
 	mkdir -p build
 	$(BIN)/slipcover --source propcvx --branch --json --dont-wrap-pytest --out build/tests.json \
-		$(PYTEST) -m "not slow and not pages"
+		$(PYTEST) --hypothesis-profile full -m "not slow and not pages"
 	$(BIN)/slipcover --merge build/tests.json --out build/lines.json --branch --skip-covered --fail-under 95
 
 # Ratios inside a group are what counts; real sets are read from the folder that PROPCVX_DATA names.

@@ -4,12 +4,15 @@ import os
 from pathlib import Path
 
 import pytest
+from effort import FULL, LIGHT
 from hypothesis import settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-settings.register_profile("ci", deadline=None, derandomize=True, max_examples=40)
-settings.load_profile("ci")
+settings.register_profile("full", deadline=None, derandomize=True, max_examples=FULL)
+settings.register_profile("light", settings.get_profile("full"), max_examples=LIGHT)
+settings.register_profile("random", settings.get_profile("full"), derandomize=False)
+settings.load_profile("light")  # another one by --hypothesis-profile
 
 ROOT = Path(__file__).resolve().parents[1]
 OF_THE_PROJECT = ("benchmarks", "project", "reproduction")

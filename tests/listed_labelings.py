@@ -3,10 +3,10 @@
 from itertools import product
 
 import numpy as np
-import piqp
 from hypothesis import assume
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
+from small_problems import piqp_values  # noqa: F401 - test_label_costs
 
 from propcvx import Bags, bag_target, proportions_of
 from propcvx.errors import InputError
@@ -94,20 +94,3 @@ def centred_features(X, kernel, gamma):
         values, vectors = np.linalg.eigh(rbf_kernel(X, gamma=gamma))
         X = vectors * np.sqrt(np.maximum(values, 0.0))
     return X - X.mean(axis=0)
-
-
-def piqp_values(features, labelings, C):
-    """The SVM of each labeling, without a bias, from below and above, by PIQP itself."""
-    values = []
-    for labeling in labelings:
-        solver = piqp.DenseSolver()
-        solver.settings.eps_abs = solver.settings.eps_rel = 1e-11
-        box = np.minimum(0.0, labeling), np.maximum(0.0, labeling)
-        solver.setup(C * features @ features.T, -labeling, x_l=box[0], x_u=box[1])
-        solver.solve()
-        duals = C * np.clip(solver.result.x, *box)
-        weights = features.T @ duals
-        losses = np.maximum(0.0, 1.0 - labeling * (features @ weights))
-        half = 0.5 * weights @ weights
-        values.append((labeling @ duals - half, half + C * losses.sum()))
-    return np.array(values)

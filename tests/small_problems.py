@@ -8,9 +8,7 @@ import numpy as np
 
 from propcvx import Bags, bag_target
 from propcvx.labelings.losses import InstanceLoss, best_offset
-from propcvx.programs import svm_primal
 from propcvx.relaxation import labeling_upper_bound
-from propcvx.solvers import solve
 
 SQUARED_HINGE = InstanceLoss(
     "squared hinge", lambda m: np.maximum(0.0, 1.0 - m) ** 2, lambda m: cp.square(cp.pos(1.0 - m))
@@ -74,14 +72,27 @@ def best_value(features, feasible, C):
 
 
 def svm_values(features, labelings, C):
-    """SVM values of labelings from the primal program, without bias, compiled once for all."""
-    program = svm_primal(features, bias=False).set(C=C)
-    return np.array(
-        [
-            solve(program.set(y=labeling), "clarabel", tol=1e-10, residuals=False).value
-            for labeling in labelings
-        ]
-    )
+    """SVM values of labelings, without a bias, from above."""
+    return piqp_values(features, labelings, C)[:, 1]
+
+
+def piqp_values(features, labelings, C):
+    """SVM values of labelings, without a bias, from below and above, by PIQP and not CVXPY."""
+    import piqp  # a browser has it not
+
+    values = []
+    for labeling in labelings:
+        solver = piqp.DenseSolver()
+        solver.settings.eps_abs = solver.settings.eps_rel = 1e-11
+        box = np.minimum(0.0, labeling), np.maximum(0.0, labeling)
+        solver.setup(C * features @ features.T, -labeling, x_l=box[0], x_u=box[1])
+        solver.solve()
+        duals = C * np.clip(solver.result.x, *box)
+        weights = features.T @ duals
+        losses = np.maximum(0.0, 1.0 - labeling * (features @ weights))
+        half = 0.5 * weights @ weights
+        values.append((labeling @ duals - half, half + C * losses.sum()))
+    return np.array(values)
 
 
 def best_bias(labeling, scores):

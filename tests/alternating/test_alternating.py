@@ -6,7 +6,8 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from effort import examples
+from hypothesis import given, reject
 from hypothesis import strategies as st
 from joblib import Parallel
 from sklearn.base import clone
@@ -91,7 +92,7 @@ def test_annealing_is_that_of_algorithm_1(C):
 
 
 @pytest.mark.parametrize("solver", ["auto", "piqp", "clarabel", "osqp"])
-@settings(max_examples=6)
+@examples(6)
 @given(
     problem=small_problems(),
     kernel=st.sampled_from(KERNELS),
@@ -144,7 +145,7 @@ def test_an_inaccurate_step_cannot_raise_the_objective():
     assert (np.diff([iterate.objective for iterate in rounds]) <= 1e-12).all()
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(problem=small_problems(), loss=st.sampled_from(LOSSES))
 def test_result_is_a_fixed_point(problem, loss):
     clf = fitted(problem, C_p=3.0, n_init=2, proportion_loss=loss, solver_tol=1e-6)
@@ -172,6 +173,7 @@ EXACT = list(product(LOSSES, enumerate([(4, 3), (2, 3, 2)])))
 SCIP_TOLERANCE = 1e-4
 
 
+@pytest.mark.thorough
 def test_never_below_the_exact_optimum_often_equal_and_started_there_it_stays():
     pytest.importorskip("pyscipopt")
     annealed, either = 0, 0

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from listed_labelings import SCALES, TIES, arrays, bags_of_all_kinds
 from small_problems import small_problem
@@ -25,7 +26,7 @@ def errors_of_all(scores, bags):
 
 
 @given(bags_of_all_kinds, st.data())
-@settings(max_examples=150)
+@examples(150)
 def test_the_bias_has_the_least_bag_error_and_is_mirrored_with_the_classes(bags, data):
     values = st.sampled_from(TIES) | st.integers(-1000, 1000)
     scores = data.draw(SCALES) * data.draw(arrays(values, bags.n_instances))

@@ -53,6 +53,7 @@ def test_good_fits_are_not_suspected_and_what_is_expected_is_near_the_truth():
         assert re.match(r"Nothing speaks against this fit\.\n\d+% of the labels", str(check))
 
 
+@pytest.mark.thorough
 def test_the_svm_of_the_wrong_direction_is_mostly_named():
     """conv-pSVM divides along the column that says nothing."""
     checks = []
@@ -162,6 +163,7 @@ def clinics(seed, kind, separation=1.0):
 
 
 @pytest.mark.parametrize("model", [EcologicalRegression(), MeanMap()])
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["x of labels", "labels of x"])
 def test_what_is_expected_is_right_whether_labels_decide_features_or_features_labels(model, kind):
     for seed, separation in product(range(2), (1.0, 2.0)):

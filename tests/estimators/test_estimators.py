@@ -4,7 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from methods import METHODS, each_method
 from scipy.optimize import minimize
@@ -114,7 +115,7 @@ def test_precomputed_equals_the_kernel_itself(problem, method, kernel):
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
-@settings(max_examples=10)
+@examples(10)
 @given(
     problem=small_problems(max_size=6, max_bags=4),
     lam=st.sampled_from([0.01, 1.0, 10.0]),
@@ -209,7 +210,7 @@ def inv_cal_value(means, targets, widths, C_p, weights, bias):
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
-@settings(max_examples=12)
+@examples(12)
 @given(
     problem=small_problems(max_size=6, max_bags=4),
     C_p=st.sampled_from([1e-6, 0.1, 1.0, 100.0]),

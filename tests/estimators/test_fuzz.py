@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from methods import METHODS, each_method
@@ -115,13 +116,13 @@ def check_descent(history: History) -> None:
 SETTINGS = {"suppress_health_check": list(HealthCheck), "deadline": None}
 
 
-@settings(max_examples=30, **SETTINGS)
+@settings(examples(30), **SETTINGS)
 @given(classifiers, bagged_data())
 def test_fits_on_ugly_data(classifier, data):
     check_fit(classifier, *data)
 
 
-@settings(max_examples=30, **SETTINGS)
+@settings(examples(30), **SETTINGS)
 @given(defaults, bagged_data())
 def test_with_defaults_every_fit_has_an_answer(classifier, data):
     check_fit(classifier, *data, refused=())

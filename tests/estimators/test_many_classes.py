@@ -9,7 +9,8 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from methods import each_method
 from sklearn.base import clone
@@ -171,7 +172,7 @@ def all_labelings(n, n_classes):
     return np.array(list(product(range(1, n_classes + 1), repeat=n)))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     seed=st.integers(0, 2**31 - 1),
     n_classes=st.integers(2, 4),
@@ -284,7 +285,7 @@ def test_without_use_of_the_features_there_are_no_weights(counts):
 
 
 @ill_posed
-@settings(max_examples=12)
+@examples(12)
 @given(
     seed=st.integers(0, 2**31 - 1),
     loss=st.sampled_from(list(PROPORTION_LOSSES)),

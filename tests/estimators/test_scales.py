@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from effort import first
 from methods import each_method
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
@@ -52,7 +53,7 @@ def fitted(method, kernel, C, scale=1.0, offset=0.0):
     return scores, not caught
 
 
-@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("C", first(1, [1.0, 1e-6, 1e6]))
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("method", METHODS)
 def test_scaled_and_shifted_data_have_the_same_answer(method, kernel, C):
@@ -86,7 +87,7 @@ def test_two_cuts_are_solved_for_any_c(C):
     assert model.objective_ == pytest.approx(model.relaxation_.upper, rel=1e-5 if C < 1e7 else 0.1)
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("scale", first(1, [1e6, 1e-6]))
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @each_method(sum=MeanMap(likelihood="sum"), no_bias=MeanMap(fit_intercept=False))
 def test_the_defaults_are_in_units_of_the_data(method, kernel, scale):

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.base import clone
@@ -66,7 +67,7 @@ def test_sampling_is_the_wilson_interval(level):
 
 
 @given(p=st.floats(0, 1), n=st.integers(1, 60))
-@settings(max_examples=300)
+@examples(300)
 def test_sampling_leaves_a_count_in_every_bag(p, n):
     bags = Bags.from_target(bag_target([0] * n, [p]))
     (lower,), (upper,) = bags.count_range("sampling")

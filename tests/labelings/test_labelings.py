@@ -6,7 +6,8 @@ from dataclasses import replace
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from effort import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from listed_labelings import (
     TIES,
@@ -77,7 +78,7 @@ def within(bags, counts, epsilon):
     "name", [*WITHOUT_LIMIT, "epsilon of each bag", "sampling", "constraint of each bag"]
 )
 @given(bags_of_all_kinds, st.data())
-@settings(max_examples=80)
+@examples(80)
 def test_the_labeling_step_is_the_best_of_all_labelings(name, bags, data):
     scores = scores_of(data.draw, bags.n_instances)
     weights = data.draw(arrays(WEIGHTS, bags.n_bags))
@@ -103,7 +104,7 @@ def test_the_labeling_step_is_the_best_of_all_labelings(name, bags, data):
 
 @pytest.mark.parametrize("n_groupings", [1, 2])
 @given(st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_of_labelings_as_good_the_best_along_the_ties_is_taken(n_groupings, data):
     """Scores and weights are such that sums are exact."""
     bags = data.draw(bags_in_groupings(groupings=(n_groupings,)))
@@ -122,7 +123,7 @@ def test_of_labelings_as_good_the_best_along_the_ties_is_taken(n_groupings, data
     [("absolute", "highs"), ("constraint of each bag", "highs"), ("squared", "scip")],
 )
 @given(bags_of_all_kinds, st.data())
-@settings(max_examples=12)
+@examples(12)
 def test_the_programs_have_the_values_of_the_best_labelings(name, solver, bags, data):
     loss, _, largest = posed(name, bags, data.draw)
     _, counts = every_labeling(bags)
@@ -152,7 +153,7 @@ def test_the_programs_have_the_values_of_the_best_labelings(name, solver, bags, 
 
 
 @given(bags_of_all_kinds, EPSILONS | st.just("each"), st.data())
-@settings(max_examples=250)
+@examples(250)
 def test_the_feasible_labelings_are_those_within_epsilon(bags, epsilon, data):
     """Where there are none, the error says which epsilon is enough."""
     if each := epsilon == "each":
@@ -175,7 +176,7 @@ def test_the_feasible_labelings_are_those_within_epsilon(bags, epsilon, data):
 
 
 @given(bags_of_all_kinds, EPSILONS | st.just("rounding"), st.data())
-@settings(max_examples=120)
+@examples(120)
 def test_best_is_the_best_of_all_in_every_column(bags, epsilon, data):
     rows, counts = every_labeling(bags)
     try:
@@ -192,7 +193,7 @@ def test_best_is_the_best_of_all_in_every_column(bags, epsilon, data):
 
 
 @given(bags_in_groupings())
-@settings(max_examples=100)
+@examples(100)
 def test_rounding_allows_as_little_more_than_the_nearest_counts_as_it_takes(bags):
     _, counts = every_labeling(bags)
     wanted = bags.proportions * bags.sizes
@@ -325,7 +326,7 @@ def permutations(n):
 
 
 @given(bags_apart(), st.sampled_from([*PROPORTION_LOSSES.values()]), st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_other_rows_and_names_of_bags_give_the_same_labels(bags, loss, data):
     """Ties are broken as given; where the rows stay, also as they are by default."""
     scores = scores_of(data.draw, bags.n_instances)

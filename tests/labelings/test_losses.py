@@ -6,7 +6,8 @@ from dataclasses import replace
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from effort import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from small_problems import best_bias
 
@@ -42,7 +43,7 @@ def test_reduction_is_the_gain_of_a_flip_and_increases(name, scores):
 
 
 @given(LABELED_SCORES)
-@settings(max_examples=150)
+@examples(150)
 def test_the_best_bias_is_in_the_middle_of_the_best_ones(problem):
     """The cost is convex and linear between breakpoints, so the least one is at one of them."""
     labeling, scores = problem
@@ -98,7 +99,7 @@ TUBES = st.lists(st.tuples(SCORES, WIDTHS, SCORES, st.integers(0, 3)), min_size=
 
 
 @given(TUBES)
-@settings(max_examples=150)
+@examples(150)
 def test_the_best_regression_bias_is_the_middle_of_the_best_ones(tube):
     targets, widths, scores, weights = tube
     assume(weights.any())

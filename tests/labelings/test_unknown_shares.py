@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from effort import first
 from listed_labelings import centred_features, every_labeling
 from methods import each_method
 from sklearn.base import clone
@@ -27,7 +28,7 @@ from propcvx.labelings.losses import PROPORTION_LOSSES, constraint
 from propcvx.programs import constrained_psvm, psvm, svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
 
-CS = [1e-6, 1e-3, 1.0, 1e3, 1e6]
+CS = first(3, [1e-6, 1.0, 1e6, 1e-3, 1e3])
 
 
 def partly_known(seed, sizes=(3, 4, 2), without=(1,), known=0.3, n_features=2):
@@ -56,7 +57,7 @@ def test_none_is_no_proportion():
         assert bags.swapped().with_share.tolist() == [True, False]
 
 
-@pytest.mark.parametrize(("seed", "C"), [(0, 1e-3), (1, 1.0), (0, 1e3)])
+@pytest.mark.parametrize(("seed", "C"), first(1, [(1, 1.0), (0, 1e-3), (0, 1e3)]))
 def test_the_programs_find_the_best_of_all_labelings(seed, C):
     pytest.importorskip("pyscipopt")
     X, y, _ = partly_known(seed, n_features=3)
@@ -76,8 +77,8 @@ def test_the_programs_find_the_best_of_all_labelings(seed, C):
 @pytest.mark.parametrize(
     ("seed", "C", "sizes", "without"),
     [
-        *((0, 1e-3, (3, 4, 2), (1,)), (1, 1.0, (3, 4, 2), (1,)), (0, 1e3, (3, 4, 2), (1,))),
-        *((0, 1e-2, (9,), (0,)), (0, 1e2, (9,), (0,))),  # the transductive SVM
+        *first(1, [(seed, C, (3, 4, 2), (1,)) for seed, C in ((1, 1.0), (0, 1e-3), (0, 1e3))]),
+        *first(1, [(0, C, (9,), (0,)) for C in (1e-2, 1e2)]),  # the transductive SVM
     ],
 )
 def test_alter_with_hops_finds_the_best_of_all_labelings(seed, C, sizes, without):
@@ -97,8 +98,8 @@ def test_alter_with_hops_finds_the_best_of_all_labelings(seed, C, sizes, without
 @pytest.mark.parametrize(
     ("seed", "kernel", "C"),
     [
-        *((seed, "linear", C) for seed, C in ((0, 1e-6), (1, 1.0), (0, 1e6))),
-        *((seed, "rbf", C) for seed, C in ((0, 1e-2), (1, 1e2))),
+        *first(1, [(seed, "linear", C) for seed, C in ((1, 1.0), (0, 1e-6), (0, 1e6))]),
+        *first(1, [(seed, "rbf", C) for seed, C in ((0, 1e-2), (1, 1e2))]),
     ],
 )
 def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):

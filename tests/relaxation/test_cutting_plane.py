@@ -4,7 +4,8 @@ from itertools import count, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples, first
+from hypothesis import given
 from hypothesis import strategies as st
 from small_problems import all_labelings, small_problem, svm_values
 
@@ -42,7 +43,9 @@ def accurate(**options):
 
 
 @pytest.mark.parametrize("form", FORMS, ids="/".join)
-@pytest.mark.parametrize(("seed", "n_labelings", "C"), [(0, 4, 0.7), (1, 1, 0.05), (2, 5, 5.0)])
+@pytest.mark.parametrize(
+    ("seed", "n_labelings", "C"), first(1, [(0, 4, 0.7), (1, 1, 0.05), (2, 5, 5.0)])
+)
 @pytest.mark.filterwarnings("error::propcvx.errors.InaccurateSolutionWarning")
 def test_forms_of_the_master_agree_and_enclose_the_optimum(form, seed, n_labelings, C):
     random = np.random.RandomState(seed)
@@ -76,7 +79,7 @@ def test_master_without_any_separation(form):
 # --- SimpleMKL --------------------------------------------------------------------------------
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 8), rank=st.integers(1, 8))
 def test_simple_mkl_minimises_over_the_simplex(seed, n, rank):
     """A smooth convex function in place of the inner problem."""
@@ -275,7 +278,7 @@ CERTIFIED = [
 
 
 @pytest.mark.parametrize("oracle", ["ascent", "coordinate"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", first(1, range(2)))
 def test_every_solver_takes_the_same_path_on_random_sets(seed, oracle):
     """Values after each cut, until what is violated is no more than what solvers leave."""
     problem = small_problem(seed, sizes=(6,) * 6, n_features=4)

@@ -5,7 +5,8 @@ from time import perf_counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from small_problems import all_labelings, small_problem, small_problems, without_a_share
 
@@ -61,7 +62,7 @@ EXACT = {"exhaustive": NEAR, "sweep": NEAR, "mixed_integer": {"rel": 1e-4, "abs"
 
 
 @pytest.mark.parametrize("name", ALL)
-@settings(max_examples=15)
+@examples(15)
 @given(case=separation_problems())
 def test_answers_are_feasible_and_bounds_hold(name, case):
     if name == "mixed_integer":
@@ -113,7 +114,7 @@ def test_mixed_integer_oracle_keeps_its_time_and_its_bound():
     assert AxesOracle(X, feasible, 1.0)(alpha).value <= cut.bound
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(case=separation_problems())
 def test_coordinate_oracle_is_exact_in_the_largest_coordinate(case):
     """Proposition 3: it maximises the l-infinity norm, here against all labelings."""
@@ -216,7 +217,7 @@ def test_no_more_cuts_than_are_allowed():
 
 
 @given(st.integers(0, 10_000), st.integers(1, 10), st.integers(1, 6), st.floats(0.05, 1.0))
-@settings(max_examples=30)
+@examples(30)
 def test_leading_dimensions_keep_just_the_variance_asked_for(seed, n, r, variance):
     features = np.random.RandomState(seed).randn(n, r)
     before = features.copy()

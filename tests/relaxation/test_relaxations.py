@@ -8,7 +8,8 @@ from unittest.mock import Mock
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from small_problems import best_value, small_problem, small_problems, without_a_share
 
@@ -68,7 +69,7 @@ CONTINUOUS = ContinuousLabels(), "osqp", best_value, 1e-6
 @pytest.mark.parametrize(
     ("relaxation", "inaccurate", "best_of", "near"), [LIFTED, DIFFRAC, CONTINUOUS]
 )
-@settings(max_examples=12)
+@examples(12)
 @given(
     case=many_relaxable,
     C=st.sampled_from([0.01, 0.1, 1.0, 20.0, 100.0]),
@@ -90,7 +91,7 @@ def test_bounds_hold_however_little_the_solver_does(
         assert reached.lower <= reached.value
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(case=many_relaxable, C=st.sampled_from([0.1, 1.0]))
 def test_lifted_is_below_mixtures_of_labelings_and_both_below_the_best(case, C):
     lifted = Lifted().relax(*case, C, solve=Solve("clarabel"))
@@ -218,7 +219,7 @@ def test_what_cannot_be_done_is_said(relaxation, message):
 # --- the lifted matrix, its two programs, and facts of one's own --------------------------------
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(case=many_relaxable, seed=st.integers(0, 2**32 - 1))
 def test_a_quadratic_form_is_bounded_whatever_the_multipliers(case, seed):
     (features, feasible), random = case, np.random.RandomState(seed)
@@ -249,7 +250,7 @@ def test_both_sides_of_the_lifted_svm_and_the_svm_of_its_matrix_agree(seed, epsi
     assert inner == pytest.approx(dual, rel=1e-4)
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(2, 7))
 def test_a_lifted_matrix_is_an_even_mixture(seed, size):
     factor = np.random.RandomState(seed).randn(size, size)

@@ -4,7 +4,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from small_problems import small_problem, small_problems
 
@@ -50,7 +51,7 @@ def value(rounded, problem):
 
 
 @pytest.mark.parametrize("name", RELAXATIONS)
-@settings(max_examples=5)
+@examples(5)
 @given(
     problem=small_problems(max_size=4, max_bags=3, max_features=3),
     epsilon=st.sampled_from([0.0, 0.3]),
@@ -96,7 +97,7 @@ def test_the_upper_bound_counts_a_feasible_rounding_in(name):
 # --- soft labelings and their sign --------------------------------------------------------------
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 2**32 - 1), n_labelings=st.integers(1, 6), n=st.integers(1, 9))
 def test_soft_labelings_are_the_leading_eigenvector_and_the_mean_of_M(seed, n_labelings, n):
     random = np.random.RandomState(seed)
@@ -125,7 +126,7 @@ def test_soft_roundings_give_the_separator_of_alpha(name, relaxation):
     np.testing.assert_allclose(rounded.weights, weights, rtol=1e-12)
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(problem=small_problems(max_size=5, max_bags=3), max_cuts=st.sampled_from([1, 4]))
 def test_sign_is_that_of_the_smaller_bag_error_in_training(problem, max_cuts):
     planes = CuttingPlanes(max_cuts=max_cuts)

@@ -74,6 +74,9 @@ def test_without_a_minimum_it_says_so():
 
 @pytest.mark.parametrize("solver", ["logistic", "clarabel"])
 def test_without_regularisation_labels_that_overlap_have_a_minimum(solver):
-    answer = solve(model(60, 2, lam=0.0), solver, tol=1e-9)
+    """Newton stops by the slope; slack of tol in the cones of Clarabel leaves sqrt(tol) of it."""
+    tol = 1e-9
+    answer = solve(model(60, 2, lam=0.0), solver, tol=tol)
     assert (answer.status, answer.gap) == ("optimal", None)
-    assert answer.residuals.dual_residual <= 1e-6
+    limit = {"logistic": 10 * tol, "clarabel": np.sqrt(tol)}[solver]
+    assert answer.residuals.dual_residual <= limit

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from effort import first
 from listed_labelings import every_labeling
 from small_problems import small_problem
 
@@ -35,7 +36,10 @@ def best_value(problem, C, loss, bias):
 @pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 @pytest.mark.parametrize(
     ("C", "share"),
-    [(1e-2, None), (1.0, None), (1e4, None), (1e6, None), (1e6, 1.0), (1.0, 3.0), (1e6, 3.0)],
+    first(
+        3,
+        [(1.0, None), (1e6, None), (1e6, 1.0), (1e-2, None), (1e4, None), (1.0, 3.0), (1e6, 3.0)],
+    ),
 )
 @pytest.mark.parametrize(("seed", "loss", "bias"), [(5, "absolute", True), (6, "squared", False)])
 def test_psvm_is_the_best_of_all_labelings_or_warns(seed, loss, bias, share, C):

@@ -4,7 +4,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from common_problems import COMMON
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -122,7 +123,7 @@ def test_an_optimum_has_none_and_nothing_can_be_moved_unnoticed(name):
 
 
 @given(seed=st.integers(0, 10_000), maximise=st.booleans())
-@settings(max_examples=15)
+@examples(15)
 def test_any_point_of_a_quadratic_program_against_its_kkt_system(seed, maximise):
     random = np.random.RandomState(seed)
     P, q, A, b = random.randn(4, 4), random.randn(4), random.randn(2, 4), random.randn(2)
@@ -144,7 +145,7 @@ def test_any_point_of_a_quadratic_program_against_its_kkt_system(seed, maximise)
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=15)
+@examples(15)
 def test_any_point_of_a_second_order_cone_program_against_its_kkt_system(seed):
     random = np.random.RandomState(seed)
     A, b, c, q = random.randn(3, 4), random.randn(3), random.randn(4), random.randn(4)
