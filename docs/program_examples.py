@@ -210,7 +210,7 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ProgramAt:
-    """A program of some size on data, for the argument ``build`` of ``compare_solvers``.
+    """A program of some size on data, for tests and tables.
 
     Attributes
     ----------
