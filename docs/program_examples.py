@@ -164,9 +164,6 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         "margin_classifier": lambda d: p.margin_classifier(d.features, HINGE).set(
             y=d.labels, C=d.C
         ),
-        "crammer_singer": lambda d: p.crammer_singer(d.features, 2).set(
-            Y=np.column_stack([d.labels < 0, d.labels > 0]), C=d.C
-        ),
         "svm_dual": lambda d: p.svm_dual(d.features).set(**d.box),
         "svm_dual_without_bias": lambda d: p.svm_dual(d.features, bias=False).set(**d.box),
         "inv_cal_primal": lambda d: p.inv_cal_primal(d.bag_means).set(**d.inv_cal),

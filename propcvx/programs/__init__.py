@@ -14,7 +14,6 @@ from propcvx.programs.bag_means import (
     inv_cal_targets,
     laplacian_class_means,
 )
-from propcvx.programs.crammer_singer import crammer_singer
 from propcvx.programs.labeling import (
     counted_labeling,
     exact_separation,
@@ -40,7 +39,6 @@ from propcvx.programs.structures import (
     GroupMaster,
     InvCalDual,
     LogisticModel,
-    MulticlassSVM,
     RestrictedMaster,
     RidgeRegression,
     SecondMomentFit,
@@ -54,7 +52,6 @@ __all__ = [
     "InvCalDual",
     "Lifting",
     "LogisticModel",
-    "MulticlassSVM",
     "ProblemClass",
     "Program",
     "RestrictedMaster",
@@ -68,7 +65,6 @@ __all__ = [
     "conditional_exponential_model",
     "constrained_psvm",
     "counted_labeling",
-    "crammer_singer",
     "diffrac",
     "ecological_regression",
     "exact_separation",
