@@ -18,7 +18,6 @@ from propcvx.bags.targets import bag_target, proportions_of
 from propcvx.checks import check_choice, check_count, check_number
 from propcvx.datasets import BaggedData, load_real, random_bags
 from propcvx.errors import InputError
-from propcvx.estimators.laplacian import similarities
 from propcvx.estimators.second_moments import pooled_covariances
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
@@ -173,9 +172,6 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         ),
         "second_moments": lambda d: p.second_moments(*pooled_covariances(d.features, d.bags)),
         "class_means": lambda d: p.class_means(d.bag_means, d.bags.proportions, d.weights),
-        "laplacian_class_means": lambda d: p.laplacian_class_means(
-            d.bag_means, d.bags.proportions, d.weights, similarities(d.bag_means, 1.0), 1.0
-        ),
         "conditional_exponential_model": _model,
         "mkl_epigraph": lambda d: p.mkl_epigraph(d.features, d.labelings, d.C),
         "mkl_group": lambda d: p.mkl_group(d.features, d.labelings, d.C),

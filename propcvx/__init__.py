@@ -8,5 +8,14 @@ __version__ = "0.1.0"
 
 # The names are in __init__.pyi.  Each is imported when it is first used: all of them, with CVXPY,
 # scikit-learn and SciPy, take two seconds, for which the help of the command need not wait.
-__getattr__, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
+_import, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
 __all__ = sorted(set(_names) - {module.name for module in iter_modules(__path__)})
+
+_REPLACED = {"LaplacianMeanMap": "MeanMap", "class_means_test": "check_fit"}
+"""Names that have left, and what to use instead."""
+
+
+def __getattr__(name: str) -> object:
+    if name in _REPLACED:
+        raise ImportError(f"propcvx has no {name} any more. Use {_REPLACED[name]}.")
+    return _import(name)

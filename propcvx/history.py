@@ -29,7 +29,6 @@ class StopReason(Enum):
     SOLVED = "the program was solved"
     CONVERGED = "the objective decreased by less than the tolerance"
     FIXED_POINT = "the labeling step returned the labeling it was given"
-    NO_BETTER_MOVE = "no swap, flip or bag labeled anew that was tried is better"
     NO_VIOLATION = "the oracle found no labeling that violates the relaxation"
     MAX_CUTS = "the largest number of cuts was reached"
     MAX_ROUNDS = "the largest number of rounds was reached"
@@ -54,7 +53,6 @@ _ADVICE = {
     StopReason.SOLVED: "nothing, if the status is 'optimal': this is the optimum",
     StopReason.CONVERGED: "a smaller tol continues; another start may reach a lower objective",
     StopReason.FIXED_POINT: "a local minimum; another start may reach a lower objective",
-    StopReason.NO_BETTER_MOVE: "another random_state may do better",
     StopReason.NO_VIOLATION: "with an exact oracle this is the relaxation's optimum; an inexact "
     "one may miss violated labelings",
     StopReason.MAX_CUTS: "a larger max_cuts continues; more cuts do not always classify better",

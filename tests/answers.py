@@ -32,17 +32,12 @@ ORACLES = (
     "sweep",
 )
 ROUNDINGS = (
-    "rank_one_by_objective",
     "mean",
-    "nearest_to_rank_one",
-    "nearest_to_mean",
-    "best_cut",
     "best",
     "polished",
 )
 METHODS = {
     "MeanMap": propcvx.MeanMap(),
-    "LaplacianMeanMap": propcvx.LaplacianMeanMap(),
     "InvCal": propcvx.InvCal(),
     "InvCal, scaled epsilon": propcvx.InvCal(epsilon="sampling", scaled_epsilon=True),
     "EcologicalRegression": propcvx.EcologicalRegression(),
@@ -51,13 +46,9 @@ METHODS = {
     "alter-pSVM, logistic": propcvx.AlterPropSVM(
         init="inv_cal", instance_loss="logistic", random_state=0
     ),
-    "alter-pSVM, swaps": propcvx.AlterPropSVM(n_init=1, polish="swaps", random_state=0),
     "conv-pSVM": propcvx.ConvPropSVM(epsilon="rounding"),
     "conv-pSVM, five cuts": propcvx.ConvPropSVM(
         epsilon="rounding", relaxation=propcvx.CuttingPlanes(max_cuts=5)
-    ),
-    "conv-pSVM, continuous": propcvx.ConvPropSVM(
-        epsilon="rounding", relaxation="continuous_labels"
     ),
 }
 FURTHER = {

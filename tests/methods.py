@@ -7,14 +7,12 @@ from propcvx import (
     ConvPropSVM,
     EcologicalRegression,
     InvCal,
-    LaplacianMeanMap,
     MeanMap,
     SecondMoments,
 )
 
 METHODS = {
     "mean_map": MeanMap(),
-    "laplacian_mean_map": LaplacianMeanMap(),
     "inv_cal": InvCal(),
     "ecological": EcologicalRegression(),
     "second_moments": SecondMoments(),

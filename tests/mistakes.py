@@ -28,7 +28,6 @@ from propcvx import (
     ConvPropSVM,
     CuttingPlanes,
     InvCal,
-    LaplacianMeanMap,
     MeanMap,
     MethodStart,
     RandomStart,
@@ -51,12 +50,12 @@ from propcvx.errors import (
     InputError,
     UnsupportedSolverError,
 )
-from propcvx.estimators import Start, class_means_test
+from propcvx.estimators import Start
 from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
 from propcvx.programs import svm_dual
 from propcvx.relaxation import Lifted, MixedInteger
 from propcvx.relaxation.masters import MASTERS
-from propcvx.relaxation.oracles import AxesOracle, SemidefiniteOracle
+from propcvx.relaxation.oracles import AxesOracle
 from propcvx.relaxation.rounding import FeasibleRounding
 from propcvx.svm.step import Separator
 
@@ -241,7 +240,6 @@ _EACH = {
         )
         for name, call in (
             ("check_fit", partial(check_fit, MeanMap())),
-            ("class_means_test", class_means_test),
             ("ShareMetric", ShareMetric().fit),
         )
     },
@@ -309,8 +307,6 @@ _EACH = {
 
 _MEANS = {
     **wrong("lam", 0, classes=(MeanMap,)),
-    **wrong("smoothness", 0, classes=(LaplacianMeanMap,)),
-    **wrong("width", -1, classes=(LaplacianMeanMap,)),
     **wrong("C_p", 0, classes=(InvCal,)),
     **wrong("epsilon", -1, classes=(InvCal,)),
     "solver without exponential cones": means(
@@ -333,7 +329,6 @@ _ALTER = {
     **wrong("n_init", 0, 1.5, classes=SVM[:1]),
     **wrong("max_iter", 0, classes=SVM[:1]),
     **wrong("annealing", "no", classes=SVM[:1]),
-    **wrong("polish", True, classes=SVM[:1]),
     "start_weight=1.0": alter("start_weight must", "below 1, got 1.0", start_weight=1.0),
     **{
         f"a start of {name}": alter(
@@ -425,16 +420,6 @@ _CONV = {
         "rounding must", "called with (result, features, feasible, C)", rounding=FeasibleRounding
     ),
     "class of a relaxation": conv("got the class Lifted", "Lifted(...)", relaxation=Lifted),
-    **{
-        f"facts that are {name}": conv(
-            *says, relaxation=CuttingPlanes(oracle=partial(SemidefiniteOracle, facts=facts))
-        )
-        for name, facts, says in (
-            ("no function", [], ("a function of M", "lambda M: [M[0, 1] == 1]", "got []")),
-            ("no list", lambda M: M[0, 0] == 1, ("a function of M", "returns a list")),
-            ("no constraint", lambda M: [True], ("number 0 is True", "M[0, 1] == 1 is one")),
-        )
-    },
     "variance 0": conv(
         *("variance must", "got 0"),
         relaxation=CuttingPlanes(oracle=partial(AxesOracle, variance=0)),

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -155,23 +154,6 @@ def class_means(data):
     return Case(programs.class_means(M, p, data.weights), objective)
 
 
-def laplacian_class_means(data):
-    M, p, smoothness = data.bag_means, data.proportions, 0.3
-    similarities = np.exp(-np.linalg.norm(M[:, None] - M, axis=-1)) * (1.0 - np.eye(len(M)))
-
-    def objective(positive, negative):
-        errors = M - p[:, None] * positive - (1.0 - p[:, None]) * negative
-        rough = sum(
-            similarities[j, k] * np.sum((means[j] - means[k]) ** 2)
-            for means in (positive, negative)
-            for j, k in combinations(range(len(M)), 2)
-        )
-        return data.weights @ np.square(errors).sum(axis=1) + smoothness * rough
-
-    given = data.weights, similarities, smoothness
-    return Case(programs.laplacian_class_means(M, p, *given), objective)
-
-
 def conditional_exponential_model(data, *, bias):
     F, mean, lam = data.F, 0.3 * data.F.mean(axis=0), 0.1
     values = {"mean_operator": mean, "lam": lam} | ({"mean_label": 0.2} if bias else {})
@@ -312,7 +294,6 @@ CONTINUOUS = {
     "ecological_regression": ecological_regression,
     "second_moments": second_moments,
     "class_means": class_means,
-    "laplacian_class_means": laplacian_class_means,
     "conditional_exponential_model-True": partial(conditional_exponential_model, bias=True),
     "conditional_exponential_model-False": partial(conditional_exponential_model, bias=False),
     "mkl_epigraph": mkl_epigraph,

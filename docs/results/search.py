@@ -1,4 +1,4 @@
-"""How often the best labeling is found: by alternation, polish and relaxations; alternating.md."""
+"""How often the best labeling is found: by alternation, search and relaxations; alternating.md."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +12,6 @@ from shown import line_grid
 from study import HERE, complete, labelled, lines
 
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
-from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.bags.bags import Bags
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch
@@ -88,22 +87,16 @@ def problem_of(sample, C):
 
 
 def algorithm_1(problem):
-    """Algorithm 1 without a bias: by seed, the labelings of its starts, polished in all ways."""
+    """Algorithm 1 without a bias: by seed, the labelings that its starts end with."""
     bags, C = problem.bags, problem.C
     posed = PropSVM(bags, C, np.full(bags.n_bags, EXACT), PROPORTION_LOSSES["absolute"])
     step = unbiased_step(problem.features)
-    search = PropSVMSearch(posed, step, problem.features)
 
     def walk(seed):
         random = RandomState(seed)
         starts = [random_labeling(bags, random) for _ in range(STARTS)]
         runs = [list(alternate(posed, step, start, annealing_values(C))) for start in starts]
-        return {
-            f"Algorithm 1, polish {name}": [
-                descent(polish(search, run, RandomState(seed))).labeling for run in runs
-            ]
-            for name, polish in POLISHES.items()
-        }
+        return {"Algorithm 1": [descent(run).labeling for run in runs]}
 
     return walk
 

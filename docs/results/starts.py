@@ -1,4 +1,7 @@
-"""What Algorithm 1 reaches from random and better labelings, beside the truth; alternating.md."""
+"""What Algorithm 1 reaches from random and better labelings, beside the truth; alternating.md.
+
+The rows with "hops" are of a local search after Algorithm 1, ``polish="hops"``, which has left.
+"""
 
 import numpy as np
 from reproduction.evaluation import Sample, Task
@@ -18,16 +21,13 @@ from propcvx.estimators import (
 )
 
 BAG_SIZES = {"heart": (8, 16, 32, 64), "vote": (8, 16, 32, 64), "cod-rna.t": (2048, 4096, 8192)}
-SEARCHED = 64
-"""Largest bags in which labels are also searched one by one, in a time that grows with the squares
-of the bag sizes."""
 TRUE = "true labels"
 """The row that the others are compared with: the SVM of the true labeling, and its objective."""
 DRAWN = (TRUE, "from true labels", "random, annealed", "InvCal", "conv-pSVM")
 
 
-def walks(labels, seed, bag_size):
-    """Algorithm 1 from each start; ``TRUE`` stays where it is, and hops go on label by label."""
+def walks(labels, seed):
+    """Algorithm 1 from each start; ``TRUE`` stays where it is."""
     true, inv_cal = LabelingStart(labels, annealing=False), InvCal(C_p=1e3)
     random, annealed = (RandomStart(repeats=10, annealing=anneal) for anneal in (False, True))
     settings = {
@@ -39,11 +39,6 @@ def walks(labels, seed, bag_size):
         "InvCal": {"init": MethodStart(inv_cal, annealing=False)},
         "conv-pSVM": {"init": MethodStart(printed_conv_psvm(), annealing=False)},
     }
-    if bag_size <= SEARCHED:
-        settings["from true labels, hops"] = {"init": true, "polish": "hops"}
-        methods = InvCal(C_p=1e3, solver_tol=1e-6), printed_conv_psvm()
-        others = (MethodStart(method, annealing=False) for method in methods)
-        settings["several, hops"] = {"init": [RandomStart(repeats=3), *others], "polish": "hops"}
     return {
         name: printed_alter_psvm(random_state=seed, **setting) for name, setting in settings.items()
     }
@@ -57,7 +52,7 @@ def measure(split, data, bag_size):
     """
     task = task_of(split, data, bag_size)
     C, C_p = (0.1, 100.0) if data == "cod-rna.t" else (1.0, 10.0)
-    for start, model in walks(task.train.labels, split, bag_size).items():
+    for start, model in walks(task.train.labels, split).items():
         model.set_params(C=C, C_p=C_p).fit(task.train.X, task.train.y)
         predicted = model.predict(task.test.X)
         yield {

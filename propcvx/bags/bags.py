@@ -37,11 +37,10 @@ from propcvx.checks import check_number, check_share
 from propcvx.errors import ONE_FOLD, CutBagWarning, InputError, called_within, warn
 
 WITH_CROSSING = (
-    "AlterPropSVM with polish='none', ConvPropSVM with the oracles 'ascent', 'coordinate', "
-    "'coordinate_features', 'random_directions', 'several' and 'mixed_integer' or the relaxations "
-    "'mixed_integer' and 'continuous_labels', EcologicalRegression, InvCal, MeanMap, "
-    "LaplacianMeanMap and SecondMoments take crossing bags; bag_target(bags, proportions) with one "
-    "grouping has bags that do not cross"
+    "AlterPropSVM, ConvPropSVM with the oracles 'ascent', 'coordinate', "
+    "'coordinate_features', 'random_directions', 'several' and 'mixed_integer' or the relaxation "
+    "'mixed_integer', EcologicalRegression, InvCal, MeanMap and SecondMoments take crossing bags; "
+    "bag_target(bags, proportions) with one grouping has bags that do not cross"
 )
 """What an error says would do."""
 

@@ -3,11 +3,9 @@
 from propcvx.estimators.alter import AlterPropSVM
 from propcvx.estimators.bag_table import BagMeans, fit_means
 from propcvx.estimators.base import BagClassifier, fit_grid
-from propcvx.estimators.class_means import ClassMeansTest, class_means_test
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.ecological import EcologicalRegression
 from propcvx.estimators.fit_check import FitCheck, check_fit
-from propcvx.estimators.laplacian import LaplacianMeanMap
 from propcvx.estimators.means import (
     BagMeanClassifier,
     InvCal,
@@ -24,13 +22,11 @@ __all__ = [
     "BagClassifier",
     "BagMeanClassifier",
     "BagMeans",
-    "ClassMeansTest",
     "ConvPropSVM",
     "EcologicalRegression",
     "FitCheck",
     "InvCal",
     "LabelingStart",
-    "LaplacianMeanMap",
     "MeanMap",
     "MethodStart",
     "OneProgramClassifier",
@@ -39,7 +35,6 @@ __all__ = [
     "ShareMetric",
     "Start",
     "check_fit",
-    "class_means_test",
     "fit_grid",
     "fit_means",
     "printed_alter_psvm",

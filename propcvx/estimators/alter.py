@@ -13,10 +13,9 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
-from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.checks import check_choice, check_count, check_flag, check_number, named
+from propcvx.checks import check_count, check_flag, check_number, named
 from propcvx.errors import SolverError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import known_variance, weight_of_hinge
@@ -26,7 +25,7 @@ from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES
 from propcvx.solvers.table import TEACHING_SIZE
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.problem import PropSVM
-from propcvx.svm.step import RememberedStep, remembered, svm_step
+from propcvx.svm.step import RememberedStep, Step, remembered, svm_step
 from propcvx.svm.training import proportion_term
 
 RATIO = 10.0
@@ -85,12 +84,6 @@ class AlterPropSVM(BagClassifier):
         scores are a weighted mean of the SVM's scores and the method's, scaled to the same root
         mean square on the training instances.  0 is the SVM alone, as in the paper; if every label
         is known, the SVM is always alone.
-    polish : "none", "swaps" or "hops"
-        What follows Algorithm 1 from each start.  ``"none"``: nothing, as in the paper.
-        ``"swaps"``: two labels of a bag are swapped or single labels flipped as long as the
-        objective decreases.  ``"hops"``: the same, then again from the best labeling with one or
-        two bags labeled anew.  The objective cannot increase; the time grows with the squares of
-        the bag sizes.
     proportion_loss : str or ProportionLoss
         The loss :math:`L_p`, a name in ``PROPORTION_LOSSES`` or one of your own.
     instance_loss : str or InstanceLoss
@@ -118,7 +111,7 @@ class AlterPropSVM(BagClassifier):
         Number of starts that run at the same time, see :class:`joblib.Parallel`; the result does
         not depend on it.  Up to 1,000 instances the starts run one after the other, in this
         process, and use each other's solved SVMs, which is faster than running in parallel.  Not
-        so with a ``polish``, another ``instance_loss``, several solvers, or ``solver_options``.
+        so with another ``instance_loss``, several solvers, or ``solver_options``.
     random_state : int, RandomState or None
         Seeds the random labelings.
     verbose : bool
@@ -177,7 +170,6 @@ class AlterPropSVM(BagClassifier):
     n_init: int = 10
     annealing: bool | str = "auto"
     start_weight: float = 0.4
-    polish: str = "none"
     proportion_loss: Any = "absolute"
     instance_loss: Any = "hinge"
     bag_weights: Any = "size"
@@ -188,6 +180,10 @@ class AlterPropSVM(BagClassifier):
     random_state: Any = None
     verbose: bool = False
 
+    def _check_bags(self, bags: Bags) -> None:
+        if bags.multiclass:  # so that a message names the class
+            proportion_term("proportion_loss", self.proportion_loss, 0.0, self.bag_weights, bags)
+
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         problem = self._problem(bags, lambda: known_variance(feature_map.features, bags))
         random = check_random_state(self.random_state)
@@ -195,13 +191,12 @@ class AlterPropSVM(BagClassifier):
         features = feature_map.features
         unremembered = svm_step(features, problem.instance_loss, self._solve)
         step = remembered(unremembered, feature_map.solved)
-        search = PropSVMSearch(problem, step, features)
         each = [start for start in starts for _ in range(start.repeats)]
         seeds = [random.randint(2**31) for _ in each]
         shared = isinstance(step, RememberedStep) and len(features) <= TEACHING_SIZE[0]
-        alone = len(each) == 1 or (shared and self.polish == "none")
+        alone = len(each) == 1 or shared
         ends = Parallel(n_jobs=1 if alone else self.n_jobs, return_as="generator")(
-            delayed(_descent)(start, seed, search, self.polish, self.tol, self.max_iter)
+            delayed(_descent)(start, seed, problem, step, features, self.tol, self.max_iter)
             for start, seed in zip(each, seeds, strict=True)
         )
         shown = tqdm(ends, desc="starts", total=len(each), disable=not self.verbose)
@@ -248,9 +243,6 @@ class AlterPropSVM(BagClassifier):
         check_count("max_iter", self.max_iter)
         if self.annealing != "auto":
             check_flag("annealing", self.annealing)
-        check_choice("polish", self.polish, POLISHES)
-        if self.polish != "none":
-            bags.require_partition(f"polish={self.polish!r}")
         loss, weights = proportion_term(
             "proportion_loss", self.proportion_loss, C_p, self.bag_weights, bags
         )
@@ -260,14 +252,18 @@ class AlterPropSVM(BagClassifier):
 
 
 def _descent(
-    start: Start, seed: int, search: PropSVMSearch, polish: str, tol: float, max_iter: int
+    start: Start,
+    seed: int,
+    problem: PropSVM,
+    step: Step,
+    features: Array,
+    tol: float,
+    max_iter: int,
 ) -> Fitted:
     """Where a start ends, a function of its arguments alone."""
-    problem, random = search.problem, RandomState(seed)
-    labeling = problem.allowed(start.labeling(search.features, problem.bags, random))
+    labeling = problem.allowed(start.labeling(features, problem.bags, RandomState(seed)))
     schedule = annealing_values(problem.C) if start.annealing else [problem.C]
-    rounds = alternate(problem, search.svm_step, labeling, schedule, tol=tol, max_iter=max_iter)
-    return descent(POLISHES[polish](search, rounds, random))
+    return descent(alternate(problem, step, labeling, schedule, tol=tol, max_iter=max_iter))
 
 
 def _n_undecided(bags: Bags) -> int:

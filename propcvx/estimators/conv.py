@@ -71,16 +71,16 @@ class ConvPropSVM(BagClassifier):
         the plane of centred features goes through their mean, whatever the proportions are.
     relaxation : str or object
         ``"cutting_planes"``, which is Algorithm 2 with one cut; ``"lifted"``,
-        ``"mixed_integer"``, ``"continuous_labels"``, and, with the square loss, ``"diffrac"``.  Or
+        ``"mixed_integer"``, and, with the square loss, ``"diffrac"``.  Or
         an object with the method ``relax``: a :class:`propcvx.CuttingPlanes`, whose parameters are
         the number of cuts, the oracle and the form of the master, another object of
         :mod:`propcvx.relaxation`, or one that you write.
     rounding : str or callable
-        Real-valued labels, with the relaxation's alpha: ``"rank_one"``, as in the paper, with the
-        sign of smaller bag error, ``"rank_one_by_objective"``, and ``"mean"``.  Feasible labelings,
-        with the SVM of the labeling: ``"nearest_to_rank_one"``, ``"nearest_to_mean"``,
-        ``"best_cut"``, ``"best"`` (that of these with the smallest SVM value), and ``"polished"``
-        (``"best"``, improved by alternation).  Or a callable
+        Real-valued labels, with the relaxation's alpha and the sign of smaller bag error:
+        ``"rank_one"``, as in the paper, and ``"mean"``.  Feasible labelings, with the SVM of the
+        labeling: ``"best"``, that with the smallest SVM value among the labelings that the
+        relaxation found and those nearest to the other two, and ``"polished"`` (``"best"``,
+        improved by alternation).  Or a callable
         ``rounding(result, features, feasible, C)`` that makes from a
         :class:`propcvx.relaxation.RelaxationResult` a :class:`propcvx.svm.step.Separator`.
     solver : str, Solver or sequence

@@ -40,9 +40,9 @@ class SecondMoments(OneProgramClassifier):
     covariance of each kind of bag as :math:`\Sigma + d\, \delta \delta^\top`, with that of all
     instances as one more bag, in principal components of variance 1.  There the leading
     eigenvector of :math:`M = \delta \delta^\top` is the direction w, and the threshold is that of
-    least bag error.  It assumes that within a class the instances do not depend on the bag
-    (:func:`propcvx.class_means_test`), and that shares are nearly equal or the classes have the
-    same covariance.  It needs hundreds of bags, and better thousands; small bags say more.
+    least bag error.  It assumes that within a class the instances do not depend on the bag, and
+    that shares are nearly equal or the classes have the same covariance.  It needs hundreds of
+    bags, and better thousands; small bags say more.
 
     M has no sign.  It is that of labels that are known, if there are any.  Otherwise it is that of
     the correlation of the shares with the means of bags, if that is more than two standard errors,

@@ -12,7 +12,6 @@ from propcvx.programs.bag_means import (
     inv_cal_dual,
     inv_cal_primal,
     inv_cal_targets,
-    laplacian_class_means,
 )
 from propcvx.programs.labeling import (
     counted_labeling,
@@ -73,7 +72,6 @@ __all__ = [
     "inv_cal_primal",
     "inv_cal_targets",
     "labeling_step",
-    "laplacian_class_means",
     "lifted_quadratic",
     "lifted_svm",
     "lifted_svm_dual",

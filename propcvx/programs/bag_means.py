@@ -112,64 +112,6 @@ def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program
     return build("class_means", "sec:related", cp.Minimize(cp.sum_squares(M - P @ means)))
 
 
-def laplacian_class_means(
-    bag_means: Array, proportions: Array, weights: Array, similarities: Array, smoothness: float
-) -> Program:
-    r"""Class means of every bag, which are alike in similar bags (Patrini et al. 2014).
-
-    .. math::
-
-        \min_{\mu^+, \mu^-} \sum_k \omega_k \|m_k - p_k \mu_k^+ - (1 - p_k) \mu_k^-\|^2
-        + \gamma \sum_{j < k} V_{jk}
-        \left(\|\mu_j^+ - \mu_k^+\|^2 + \|\mu_j^- - \mu_k^-\|^2\right)
-
-    With the Laplacian :math:`L = \operatorname{diag}(V 1) - V = R^\top R` the second sum is
-    :math:`\|R \mu^+\|^2 + \|R \mu^-\|^2`.  For :math:`\gamma \to \infty` all bags have the same
-    class means, those of :func:`class_means`, if no two bags are without a chain of similar ones.
-
-    Parameters
-    ----------
-    bag_means, proportions, weights
-        As in :func:`class_means`.
-    similarities : array of shape (K, K)
-        V, symmetric and >= 0.
-    smoothness : float
-        The weight :math:`\gamma > 0`.
-
-    Returns
-    -------
-    Program
-        Variables ``positive`` and ``negative`` (K, r), a row for each bag.  No constraints.
-
-    Examples
-    --------
-    >>> means, shares = np.array([[0.2], [0.6]]), np.array([0.2, 0.6])
-    >>> similarities = np.array([[0.0, 1.0], [1.0, 0.0]])
-    >>> print(laplacian_class_means(means, shares, np.ones(2), similarities, 1.0))
-    laplacian_class_means: quadratic program
-      minimize    sum_squares(M - P @ positive - Q @ negative) + gamma * (sum_squares(R @ positive) + sum_squares(R @ negative))
-      variables   positive (2 x 1), negative (2 x 1)
-    """  # noqa: E501
-    root, p = np.sqrt(weights), proportions
-    M = cp.Constant(root[:, None] * bag_means, name="M")
-    R = cp.Constant(laplacian_root(similarities), name="R")
-    P, Q = cp.Constant(np.diag(root * p), name="P"), cp.Constant(np.diag(root * (1 - p)), name="Q")
-    positive = cp.Variable(bag_means.shape, name="positive")
-    negative = cp.Variable(bag_means.shape, name="negative")
-    errors = cp.sum_squares(M - P @ positive - Q @ negative)
-    rough = cp.sum_squares(R @ positive) + cp.sum_squares(R @ negative)
-    gamma = cp.Constant(smoothness, name="gamma")
-    objective = cp.Minimize(errors + gamma * rough)
-    return build("laplacian_class_means", "", objective)
-
-
-def laplacian_root(similarities: Array) -> Array:
-    r"""The symmetric R with :math:`R^\top R = \operatorname{diag}(V 1) - V`."""
-    laplacian = np.diag(similarities.sum(axis=1)) - similarities
-    values, vectors = np.linalg.eigh(laplacian)
-    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-
-
 def conditional_exponential_model(
     features: Array, *, bias: bool = True, weights: Array | None = None
 ) -> Program:

@@ -18,7 +18,6 @@ from scipy.linalg import helmert
 
 from propcvx.arrays import Array, Weight
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.programs.facts import Facts, no_facts
 from propcvx.programs.program import Program, build, weighted_sum
 
 
@@ -209,9 +208,7 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> 
     )
 
 
-def lifted_quadratic(
-    quadratic: Array, feasible: FeasibleLabelings, facts: Facts = no_facts
-) -> Program:
+def lifted_quadratic(quadratic: Array, feasible: FeasibleLabelings) -> Program:
     r"""A quadratic form over all labelings at once.
 
     .. math::
@@ -227,15 +224,13 @@ def lifted_quadratic(
         Q, symmetric.
     feasible : FeasibleLabelings
         The set :math:`\mathcal{Y}`.
-    facts : callable
-        ``facts(M)`` gives further constraints that hold of :math:`M = y y^\top`.
 
     Returns
     -------
     Program
         Variable ``U`` (m, m).  Constraints ``diagonal``, with the multipliers :math:`\lambda`, and
         ``products``, with :math:`P \ge 0`, of
-        :meth:`propcvx.programs.Lifting.largest`; and ``fact_0``, ``fact_1``, ...
+        :meth:`propcvx.programs.Lifting.largest`.
 
     Examples
     --------
@@ -248,7 +243,6 @@ def lifted_quadratic(
       variables   U (3 x 3, PSD)
     """
     X, constraints = lifted_matrix(feasible)
-    constraints |= {f"fact_{place}": fact for place, fact in enumerate(facts(X[1:, 1:]))}
     Q = cp.Constant(quadratic, name="Q")
     return build(
         "lifted_quadratic",

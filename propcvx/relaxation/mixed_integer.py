@@ -1,4 +1,4 @@
-"""The exact mixed-integer program, and the continuous one that it begins with."""
+"""The exact mixed-integer program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cvxpy import OPTIMAL, USER_LIMIT
 from propcvx.arrays import Array, Weight
 from propcvx.checks import check_count, check_seconds
 from propcvx.errors import InputError, SolverError
-from propcvx.history import History, Round, StopReason, solved_at_once
+from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import constrained_psvm
 from propcvx.programs.psvm import FEASIBILITY
@@ -86,54 +86,8 @@ class MixedInteger(Relaxation):
         yield RelaxationResult(value, lower, value, labelings, weights, alpha, labelings, history)
 
 
-class ContinuousLabels(Relaxation):
-    r"""Labels :math:`y \in \operatorname{conv} \mathcal{Y}` in place of -1 and +1.
-
-    :func:`propcvx.programs.constrained_psvm` without integers: a weak relaxation, kept to show how
-    weak.  An instance whose label may be in the middle costs nothing at w = 0, so unless labels are
-    known or bags are of one class its value is near 0, and so are the weights of its separator.
-    The lower bound is evaluated from the multipliers, by one sort of each bag.
-    """
-
-    def _relax(
-        self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
-    ) -> Rounds:
-        svm = LabelingSVM(features, C)
-        start = starting_point(svm, feasible)
-        upper = svm.value(start.labeling, start.weights)
-        program = constrained_psvm(features, feasible, C, value=upper, integer=False)
-        answer = solve(program)
-        sides = [np.maximum(answer.duals[side], 0.0) for side in ("positive", "negative")]
-        both = np.maximum(sum(sides), np.maximum(C, np.finfo(float).tiny))
-        positive, negative = np.array(sides) * (C / both)
-        reach = 1.0 + np.sqrt(2.0 * upper) * np.linalg.norm(features, axis=1)
-        lower = _continuous_bound(features, feasible, positive, negative, reach)
-        labels = 2.0 * np.clip(answer.variables["z"], 0.0, 1.0) - 1.0
-        vectors, weights, alpha = labels[None], np.ones(1), np.abs(positive - negative)
-        labelings = np.unique([start.labeling, feasible.best(labels)], axis=0)
-        value, lower = answer.value, max(0.0, lower)
-        history = solved_at_once(value, answer)
-        yield RelaxationResult(value, lower, upper, vectors, weights, alpha, labelings, history)
-
-
 def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> Separator:
     """A good feasible labeling, soon found: that of the first cut, improved by alternation."""
     n = len(svm.features)
     cut = AscentOracle(svm.features, feasible)(np.full(n, 1.0 / n))
     return alternated(svm.best(cut.labeling[None]), svm, feasible)
-
-
-def _continuous_bound(
-    features: Array, feasible: FeasibleLabelings, positive: Array, negative: Array, reach: Array
-) -> float:
-    r"""The Lagrangian of any multipliers with :math:`a_i + a_i^* \le C_i`, least over z by sorting.
-
-    .. math::
-
-        1^\top (a + a^*) - \tfrac12 \|F^\top (a - a^*)\|^2 - M^\top a
-        + \min_{2 z - 1 \in \mathcal{Y}} \sum_i M_i (a_i - a_i^*) z_i
-    """
-    weights, prices = features.T @ (positive - negative), reach * (positive - negative)
-    z = (feasible.best(-prices) + 1.0) / 2.0
-    constant = float((positive + negative).sum() - reach @ positive)
-    return constant - 0.5 * float(weights @ weights) + float(prices @ z)

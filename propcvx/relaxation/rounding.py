@@ -77,14 +77,10 @@ class SoftRounding:
     Attributes
     ----------
     labeling : callable
-        ``labeling(result)``, real-valued, of shape (n_instances,); its sign is left open.
-    sign : callable
-        ``sign(scores, features, feasible, C)``, +1.0 or -1.0: :func:`by_bags` or
-        :func:`by_objective`.
+        ``labeling(result)``, real-valued, of shape (n_instances,); :func:`by_bags` has its sign.
     """
 
     labeling: Callable[[RelaxationResult], Array]
-    sign: Callable[[Array, Array, FeasibleLabelings, Weight], float]
 
     def __call__(
         self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Weight
@@ -92,11 +88,11 @@ class SoftRounding:
         """Round."""
         labeling = self.labeling(result)
         weights = result.plane(features, labeling, C)
-        sign = self.sign(features @ weights, features, feasible, C)
+        sign = by_bags(features @ weights, feasible)
         return Separator(sign * labeling, sign * weights)
 
 
-def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: Weight) -> float:
+def by_bags(scores: Array, feasible: FeasibleLabelings) -> float:
     r"""The sign of the smaller bag error on the training bags, as in the paper.
 
     Of equal errors, the sign with which a bag's mean score grows with its proportion; and where
@@ -106,15 +102,13 @@ def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: Weig
     ----------
     scores : array of shape (n_instances,)
         The scores of the separator.
-    features, feasible, C
-        As in every relaxation.
+    feasible : FeasibleLabelings
 
     Examples
     --------
     >>> from propcvx import Bags, bag_target
     >>> bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.0, 0.5]))
-    >>> feasible, X = FeasibleLabelings.of(bags, 0.0), np.ones((4, 1))
-    >>> by_bags(np.array([1.0, 1.0, 1.0, -1.0]), X, feasible, C=1.0)
+    >>> by_bags(np.array([1.0, 1.0, 1.0, -1.0]), FeasibleLabelings.of(bags, 0.0))
     -1.0
     """
     bags, instances = feasible.bags.of_shares()
@@ -128,50 +122,14 @@ def by_bags(scores: Array, features: Array, feasible: FeasibleLabelings, C: Weig
     return -1.0 if covariance < -TIED * np.abs(scores).max() else 1.0
 
 
-def by_objective(scores: Array, features: Array, feasible: FeasibleLabelings, C: Weight) -> float:
-    """The sign whose nearest feasible labeling has the smaller SVM value; of equal ones, by bags.
-
-    Parameters
-    ----------
-    scores : array of shape (n_instances,)
-        The scores of the separator.
-    features, feasible, C
-        As in every relaxation.
-    """
-    svm = LabelingSVM(features, C)
-    nearest = feasible.best(np.column_stack([scores, -scores])).T
-    here, there = (svm.solved(labeling).value for labeling in nearest)
-    if abs(here - there) <= TIED * max(here, there):
-        return by_bags(scores, features, feasible, C)
-    return 1.0 if here < there else -1.0
-
-
 # --- feasible labelings -----------------------------------------------------------------------
 
-Candidates = Callable[[RelaxationResult, FeasibleLabelings], Array]
-"""``candidates(result, feasible)``: feasible labelings, shape (n_labelings, n_instances)."""
 
-
-def nearest_to_axis(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
-    """The feasible labelings nearest to the leading axis, either way."""
-    axis = rank_one(result)
-    return feasible.best(np.column_stack([axis, -axis])).T
-
-
-def nearest_to_mean(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
-    """The feasible labeling nearest to the mean."""
-    return feasible.best(mean_labeling(result))[None]
-
-
-def labelings_found(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
-    """The feasible labelings that the relaxation found: its cuts."""
-    return result.labelings
-
-
-def all_candidates(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
-    """All of these."""
-    nearest = nearest_to_axis(result, feasible), nearest_to_mean(result, feasible)
-    return np.vstack([*nearest, result.labelings])
+def candidates_of(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
+    """The labelings that the relaxation found, and the nearest to the leading axis and the mean."""
+    axis, mean = rank_one(result), mean_labeling(result)
+    nearest = feasible.best(np.column_stack([axis, -axis, mean])).T
+    return np.vstack([nearest, result.labelings])
 
 
 @dataclass(frozen=True)
@@ -180,13 +138,10 @@ class FeasibleRounding:
 
     Attributes
     ----------
-    candidates : callable
-        ``candidates(result, feasible)``.
     polished : bool
         Whether it is then improved by alternation.
     """
 
-    candidates: Candidates
     polished: bool = False
 
     def __call__(
@@ -194,7 +149,7 @@ class FeasibleRounding:
     ) -> Separator:
         """Round."""
         svm = LabelingSVM(features, C)
-        best = svm.best(self.candidates(result, feasible))
+        best = svm.best(candidates_of(result, feasible))
         return alternated(best, svm, feasible) if self.polished else best
 
 
@@ -219,14 +174,10 @@ def alternated(start: Separator, svm: LabelingSVM, feasible: FeasibleLabelings) 
 
 ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(
     {
-        "rank_one": SoftRounding(rank_one, by_bags),
-        "rank_one_by_objective": SoftRounding(rank_one, by_objective),
-        "mean": SoftRounding(mean_labeling, by_bags),
-        "nearest_to_rank_one": FeasibleRounding(nearest_to_axis),
-        "nearest_to_mean": FeasibleRounding(nearest_to_mean),
-        "best_cut": FeasibleRounding(labelings_found),
-        "best": FeasibleRounding(all_candidates),
-        "polished": FeasibleRounding(all_candidates, polished=True),
+        "rank_one": SoftRounding(rank_one),
+        "mean": SoftRounding(mean_labeling),
+        "best": FeasibleRounding(),
+        "polished": FeasibleRounding(polished=True),
     }
 )
 """Roundings by name."""

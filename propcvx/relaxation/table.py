@@ -16,7 +16,7 @@ from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.bounds import check_crossing
 from propcvx.relaxation.cutting_planes import CuttingPlanes
 from propcvx.relaxation.lifted import Diffrac, Lifted
-from propcvx.relaxation.mixed_integer import ContinuousLabels, MixedInteger
+from propcvx.relaxation.mixed_integer import MixedInteger
 from propcvx.relaxation.result import RelaxationResult
 from propcvx.solvers import Solve
 
@@ -28,7 +28,6 @@ RELAXATIONS: Mapping[str, Any] = MappingProxyType(
         "cutting_planes": CuttingPlanes(),
         "lifted": Lifted(),
         "mixed_integer": MixedInteger(),
-        "continuous_labels": ContinuousLabels(),
         "diffrac": Diffrac(),
     }
 )

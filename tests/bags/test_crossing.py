@@ -231,8 +231,6 @@ def test_a_fold_is_of_whole_bags_of_the_first_grouping():
 
 REFUSED = {
     "certify": lambda X, y: certify(X, y),
-    "hops": AlterPropSVM(polish="hops").fit,
-    "swaps": AlterPropSVM(polish="swaps").fit,
     "lifted": ConvPropSVM(relaxation="lifted").fit,
     "diffrac": ConvPropSVM(relaxation="diffrac").fit,
     **{

@@ -36,7 +36,7 @@ from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import PROPORTION_LOSSES, constraint, epsilon_insensitive
 from propcvx.programs import bag_moments
 from propcvx.relaxation import (
-    ContinuousLabels,
+    Lifted,
     labeling_upper_bound,
     relaxation_lower_bound,
 )
@@ -481,7 +481,7 @@ def test_a_relaxation_has_no_more_than_what_is_left_of_the_time():
     class Mine:
         def relax(self, features, feasible, C, solve, on_round):
             seconds.append(solve.seconds)
-            return ContinuousLabels().relax(features, feasible, C, solve=solve, on_round=on_round)
+            return Lifted().relax(features, feasible, C, solve=solve, on_round=on_round)
 
     small, seconds = small_problem(9, (4, 4), 3), []
     certify(small.X, small.y, 1.0, kinds=Mine(), time_limit=20.0)

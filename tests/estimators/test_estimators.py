@@ -23,7 +23,6 @@ from propcvx import (
     EcologicalRegression,
     InvCal,
     LabelingStart,
-    LaplacianMeanMap,
     MeanMap,
     bag_error,
     bag_target,
@@ -32,9 +31,7 @@ from propcvx import (
 from propcvx.bags.targets import BAG_DTYPE
 from propcvx.errors import IllPosedWarning, PoorFitWarning
 from propcvx.estimators.base import warn_if_poor
-from propcvx.programs import laplacian_class_means
 from propcvx.relaxation.bounds import labeling_upper_bound
-from propcvx.solvers import solve
 from propcvx.svm.training import TrainingData
 
 NEW = small_problem(1, sizes=(9,), n_features=3).X
@@ -158,27 +155,6 @@ def test_mean_map_finds_the_class_means_where_its_model_holds(shares):
     assert clf.condition_number_ == pytest.approx(np.linalg.cond(design))
 
 
-@pytest.mark.parametrize("bag_weights", ["bag", "size"])
-@pytest.mark.parametrize("smoothness", [1e-2, 1.0])
-def test_laplacian_mean_map_solves_its_program(bag_weights, smoothness):
-    problem = small_problem(3, sizes=(4, 6, 5, 7), n_features=3)
-    clf = LaplacianMeanMap(smoothness=smoothness, width=0.5, bag_weights=bag_weights)
-    clf.fit(problem.X, problem.y)
-    bags = problem.bags
-    means, p, n = bags.means_of(problem.X), bags.proportions, bags.sizes
-    distances = np.linalg.norm(means[:, None] - means, axis=-1)
-    unit = np.sqrt(np.square(distances)[np.triu_indices(4, 1)].mean())
-    similarities = np.exp(-distances / (0.5 * unit)) * (1.0 - np.eye(4))
-    weights = n if bag_weights == "size" else np.ones(4)
-    program = laplacian_class_means(means, p, weights, similarities, smoothness)
-    answer = solve(program, "clarabel", tol=1e-9).variables
-    expected = [
-        n * p @ answer["positive"] / (n @ p),
-        n * (1.0 - p) @ answer["negative"] / (n @ (1.0 - p)),
-    ]
-    np.testing.assert_allclose(clf.class_means_, expected, rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize("likelihood", ["mean", "sum"])
 @pytest.mark.parametrize(("lam", "bias"), [(0.05, True), (1.0, True), (1.0, False)])
 def test_mean_map_with_all_labels_is_logistic_regression(problem, lam, bias, likelihood):
@@ -256,7 +232,7 @@ def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(kernel):
 @pytest.mark.parametrize("share", [0.4, 0.5])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @each_method(
-    *("laplacian_mean_map", "second_moments", "alter", "conv"),
+    *("second_moments", "alter", "conv"),
     **{f"inv_cal, {C_p:g}": InvCal(C_p=C_p) for C_p in (1e-6, 1e-3, 1.0, 1e3, 1e6)},
 )
 def test_equal_proportions_are_said_and_labels_do_not_go_by_rounding(

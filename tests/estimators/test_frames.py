@@ -28,7 +28,6 @@ from propcvx import (
     bag_target,
     certify,
     check_fit,
-    class_means_test,
     fit_grid,
     group_shares,
     plotting,
@@ -142,7 +141,6 @@ CALLS = {
         model.coef_ for model in fit_grid(MeanMap(), given.numbers, Y, {"lam": [0.1, 1.0]})
     ],
     "check_fit": checked,
-    "class_means_test": lambda given: [class_means_test(given.numbers, Y, n_draws=19).statistics],
     "compare_relaxations": table_of,
     "bags_by_cluster": lambda given: bags_by_cluster(given.numbers, 3, 0),
     "proportions": lambda given: (

@@ -27,7 +27,6 @@ from propcvx import (
     ConvPropSVM,
     CuttingPlanes,
     InvCal,
-    LaplacianMeanMap,
     MeanMap,
     RandomStart,
     bag_target,
@@ -122,7 +121,7 @@ def test_one_weight_of_all_multiplies_c_with_several_classes():
 @pytest.mark.parametrize("factor", [1e-3, 1e3])
 def test_one_weight_of_all_divides_lam_of_the_sum_alone(lam, factor):
     ones = np.full(len(Y), factor)
-    for method in (MeanMap(lam, solver_tol=1e-12), LaplacianMeanMap(lam, solver_tol=1e-12)):
+    for method in (MeanMap(lam, solver_tol=1e-12),):
         assert_allclose(
             clone(method).fit(X, Y, ones).coef_, clone(method).fit(X, Y).coef_, rtol=1e-9
         )
@@ -211,7 +210,7 @@ def test_alter_ends_in_a_minimum_of_the_weighted_objective(C, loss):
 
 SMALL = small_problem(3, sizes=(3, 3, 2), n_features=2, known=0.2)
 RELAXATIONS = {
-    **{name: name for name in ("cutting_planes", "lifted", "continuous_labels", "mixed_integer")},
+    **{name: name for name in ("cutting_planes", "lifted", "mixed_integer")},
     "all cuts": CuttingPlanes(oracle="exhaustive", max_cuts=30),
     "epigraph": CuttingPlanes(master="epigraph", oracle="exhaustive", max_cuts=30),
     "reduced_gradient": CuttingPlanes(master="reduced_gradient", oracle="sweep", max_cuts=5),
@@ -434,9 +433,7 @@ def test_a_random_start_is_that_of_the_instances_in_order():
     assert_allclose(first.start_objectives_, second.start_objectives_, rtol=1e-4)
 
 
-@pytest.mark.parametrize(
-    "method", [MeanMap(bag_weights="size"), LaplacianMeanMap(bag_weights="size")]
-)
+@pytest.mark.parametrize("method", [MeanMap(bag_weights="size")])
 @pytest.mark.parametrize("weights", [[2] * 20, [2] * 5 + [1] * 9 + [3] * 6])
 def test_a_weight_of_two_is_two_rows_where_bags_weigh_by_size(method, weights):
     problem = small_problem(3, sizes=(2, 3, 5, 4, 6))
@@ -452,7 +449,7 @@ def test_a_weight_of_two_is_two_rows_where_bags_weigh_by_size(method, weights):
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("bag_weights", ["bag", "size"])
-@each_method("second_moments", "laplacian_mean_map")
+@each_method("second_moments")
 def test_a_bag_of_weight_two_is_the_bag_twice(method, bag_weights, kernel):
     if kernel == "rbf" and isinstance(method, AlterPropSVM):
         pytest.skip("its descent may end elsewhere: copies of an instance may get two labels")

@@ -26,7 +26,7 @@ from propcvx.labelings.losses import HINGE
 from propcvx.programs import ProblemClass
 from propcvx.solvers import solve
 
-NOT_IN_THE_PAPER = {"ecological_regression", "laplacian_class_means", "second_moments"}
+NOT_IN_THE_PAPER = {"ecological_regression", "second_moments"}
 
 TOL = 1e-8
 INTERIOR_POINT = ("clarabel", "ecos", "piqp")

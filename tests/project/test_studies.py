@@ -74,7 +74,7 @@ def rounded():
 
 
 def test_all_roundings_share_one_relaxation(rounded):
-    assert len(rounded) == len(roundings.STOPS) * len(roundings.ALL_ROUNDINGS)
+    assert len(rounded) == len(roundings.STOPS) * len(roundings.ROUNDINGS)
     values = rounded.groupby("cuts").relaxation
     assert (values.nunique() == 1).all()
     assert (np.diff(values.first()) < 0.0).all()
@@ -114,10 +114,7 @@ def test_what_is_not_proved_is_not_judged():
 
 def test_the_study_of_searches_counts_runs():
     rows = pd.DataFrame(search.measure(0, NAME, 16, 0.1, runs=2)).set_index("method")
-    plain, swaps, hopped = (
-        rows.found[f"Algorithm 1, polish {name}"] for name in ("none", "swaps", "hops")
-    )
-    assert plain <= swaps <= hopped <= 2
+    assert rows.found["Algorithm 1"] <= 2
     assert rows.proved.all()
     assert (rows.excess > -1e-4).all()
 
@@ -128,7 +125,7 @@ def test_the_study_of_searches_counts_runs():
 def test_the_proved_optimum_is_found_in_nearly_every_run(data, C, data_home):
     rows = pd.DataFrame(search.measure(0, data, 24, C)).set_index("method")
     assert rows.proved.all()
-    assert (rows.found[["search of certify", "Algorithm 1, polish hops"]] >= 18).all()
+    assert rows.found["search of certify"] >= 18
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
 from unittest.mock import Mock
 
 import cvxpy as cp
@@ -20,14 +19,12 @@ from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import Lifting, lifted_svm, lifted_svm_dual, mixture, square_loss_matrix
 from propcvx.relaxation import (
     RELAXATIONS,
-    ContinuousLabels,
     Diffrac,
     Lifted,
     MixedInteger,
-    relaxation_lower_bound,
 )
 from propcvx.relaxation.lifted import ridge
-from propcvx.relaxation.oracles import ExhaustiveOracle, SemidefiniteOracle
+from propcvx.relaxation.oracles import SemidefiniteOracle
 from propcvx.solvers import SOLVERS, Solve, Solver, solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
@@ -63,12 +60,9 @@ def best_square(features, feasible, C):
 
 LIFTED = Lifted(), "scs", best_value, 1e-6
 DIFFRAC = Diffrac(), "scs", best_square, 1e-9
-CONTINUOUS = ContinuousLabels(), "osqp", best_value, 1e-6
 
 
-@pytest.mark.parametrize(
-    ("relaxation", "inaccurate", "best_of", "near"), [LIFTED, DIFFRAC, CONTINUOUS]
-)
+@pytest.mark.parametrize(("relaxation", "inaccurate", "best_of", "near"), [LIFTED, DIFFRAC])
 @examples(12)
 @given(
     case=many_relaxable,
@@ -87,8 +81,7 @@ def test_bounds_hold_however_little_the_solver_does(
     assert reached.upper >= best * (1.0 - near)
     assert all(labeling in feasible for labeling in reached.labelings)
     assert ((reached.alpha >= 0.0) & (reached.alpha <= C)).all()
-    if not isinstance(relaxation, ContinuousLabels):
-        assert reached.lower <= reached.value
+    assert reached.lower <= reached.value
 
 
 @examples(10)
@@ -100,18 +93,6 @@ def test_lifted_is_below_mixtures_of_labelings_and_both_below_the_best(case, C):
     assert lifted.lower == pytest.approx(lifted.value, rel=1e-4)
     assert mixed.lower <= best_value(*case, C) * (1.0 + 1e-9)
     assert mixed.lower == pytest.approx(mixed.upper, rel=1e-4)
-
-
-def test_continuous_labels_are_weak_unless_labels_are_known():
-    """Its value is 0 where every bag is half and half, and the SVM where every label is known."""
-    halves = small_problem(0, sizes=(4, 4))
-    mixed = Bags.from_target(bag_target(halves.bags.index, [0.5, 0.5]))
-    pure = Bags.from_target(bag_target(np.arange(8), (halves.labels > 0).astype(float)))
-    weak = ContinuousLabels().relax(10.0 * halves.X, FeasibleLabelings.of(mixed, 0.0), 1.0)
-    known = FeasibleLabelings.of(pure, 0.0)
-    strong = ContinuousLabels().relax(halves.X, known, 1.0)
-    assert weak.value == pytest.approx(0.0, abs=1e-6)
-    assert strong.lower == pytest.approx(best_value(halves.X, known, 1.0), rel=1e-5)
 
 
 # --- the exact program --------------------------------------------------------------------------
@@ -216,7 +197,7 @@ def test_what_cannot_be_done_is_said(relaxation, message):
         relaxation.relax(*relaxable(0), 0.5)
 
 
-# --- the lifted matrix, its two programs, and facts of one's own --------------------------------
+# --- the lifted matrix, its two programs --------------------------------
 
 
 @examples(15)
@@ -283,59 +264,3 @@ def test_without_any_proportion_all_labelings_are_feasible():
     clustering = xu_et_al(X, 1.0).solve("CLARABEL")
     assert reached.value == pytest.approx(clustering, rel=1e-4)
     assert reached.lower <= best_value(X, feasible, 1.0) * (1.0 + 1e-9)
-
-
-# --- facts of one's own -------------------------------------------------------------------------
-
-
-def triangles(M):
-    """Of three labels two are equal."""
-    i, j, k = np.array(list(combinations(range(M.shape[0]), 3))).T
-    signs = [(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]
-    return [a * M[i, j] + b * M[j, k] + c * M[i, k] >= -1 for a, b, c in signs]
-
-
-@pytest.mark.parametrize(("solver", "tol"), [("clarabel", 1e-8), ("scs", 0.3)])
-@pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.0), (1, 0.3)])
-def test_a_bound_with_facts_holds_whatever_the_solver(seed, epsilon, solver, tol):
-    case, random = relaxable(seed, epsilon, sizes=(4, 3), known=0.1), np.random.RandomState(seed)
-    form, equal = random.randn(7, 7), random.randn(2, 7)
-    most = max(labeling @ form @ labeling for labeling in case[1].enumerate())
-
-    def facts(M):
-        total = cp.sum(cp.multiply(form, M))
-        equations = equal @ cp.diag(M) == equal.sum(axis=1)
-        return [*triangles(M), total <= most, equations, 7 * np.eye(7) >> M]
-
-    oracle = SemidefiniteOracle(*case, solver=solver, tol=tol, facts=facts)
-    exact = ExhaustiveOracle(*case)
-    for C in (1e-3, 1e3):
-        alpha = C * random.uniform(size=7)
-        assert oracle(alpha).bound >= exact(alpha).value * (1 - 1e-12)
-        if solver == "clarabel":
-            without = SemidefiniteOracle(*case, tol=tol)(alpha).bound
-            assert oracle(alpha).bound <= without * (1 + 1e-5)
-
-
-def test_facts_prove_more_of_the_same_alpha():
-    case, C = relaxable(10), 1.0
-    lifted = Lifted().relax(*case, C)
-    oracle = SemidefiniteOracle(*case, facts=triangles)
-    tight = relaxation_lower_bound(lifted.alpha, oracle, C)
-    exact = relaxation_lower_bound(lifted.alpha, ExhaustiveOracle(*case), C)
-    assert 1.01 * lifted.lower < tight <= exact <= best_value(*case, C)
-
-
-@pytest.mark.parametrize(
-    ("fact", "message"),
-    [
-        (lambda M: [M[0, 1] == 1, M[0, 2] == 1], "facts: number 0 does not hold of the feas"),
-        (lambda M: [M >= -1, cp.sum(M) <= -1], "facts: number 1 does not hold of the feasible"),
-        (lambda M: [M << np.eye(8)], "facts: number 0 does not hold of the feasible"),
-        (lambda M: [cp.sum_squares(M) <= 64], "facts: number 0 is not linear in M"),
-        (lambda M: [cp.SOC(cp.sum(M), M[0])], "facts: number 0 is not linear in M"),
-    ],
-)
-def test_facts_that_are_none_are_refused(fact, message):
-    with pytest.raises(InputError, match=message):
-        SemidefiniteOracle(*relaxable(0), facts=fact)(np.ones(8))

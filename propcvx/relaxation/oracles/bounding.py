@@ -12,7 +12,6 @@ from propcvx.arrays import Array
 from propcvx.checks import check_count
 from propcvx.errors import InputError
 from propcvx.programs import Lifting, lifted_quadratic, mixture
-from propcvx.programs.facts import Facts, added_up, check_facts, no_facts
 from propcvx.relaxation.oracles.cut import BaseOracle, Cut, normal_directions
 from propcvx.solvers import SolverNames, solve
 
@@ -105,20 +104,14 @@ class SemidefiniteOracle(BaseOracle):
         Its tolerance.
     max_order : int
         Largest order of the matrix, which is at most that of the instances plus one.
-    facts : callable
-        ``facts(M)`` gives a list of CVXPY constraints, linear in M, that hold of
-        :math:`M = y y^\top` for every feasible labeling y; they tighten the bound.  They are tried
-        on some labelings.
     """
 
     solver: SolverNames = "auto"
     tol: float = 1e-6
     max_order: int = 400
-    facts: Facts = no_facts
 
     @cached_property
     def _lifting(self) -> Lifting:
-        check_facts(self.facts, self.feasible)
         return Lifting.of(self.feasible)
 
     def __call__(self, alpha: Array) -> Cut:
@@ -128,12 +121,10 @@ class SemidefiniteOracle(BaseOracle):
         weighted = alpha[:, None] * self.features
         quadratic = weighted @ weighted.T
         size = float(np.linalg.norm(quadratic, 2)) or 1.0
-        program = lifted_quadratic(quadratic / size, self.feasible, self.facts)
+        program = lifted_quadratic(quadratic / size, self.feasible)
         answer = solve(program, self.solver, tol=self.tol, residuals=False, quiet=True)
-        duals = [answer.duals[name] for name in answer.duals if name.startswith("fact_")]
-        added, constant = added_up(self.facts, len(alpha), duals)
-        largest = constant + lifting.largest(
-            quadratic / size + added,
+        largest = lifting.largest(
+            quadratic / size,
             answer.duals["diagonal"],
             answer.duals.get("products", lifting.no_products),
         )
