@@ -12,7 +12,7 @@ from cvxpy import OPTIMAL
 from propcvx.solvers.residuals import Residuals
 from propcvx.text import Readable
 
-ADVICE = "more iterations, a looser tol or another solver may do"
+ADVICE = "scale the features, or use a smaller C, a looser tol or another solver"
 """What to try where a solver stopped before its tolerance."""
 
 
