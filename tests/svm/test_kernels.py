@@ -28,7 +28,7 @@ from propcvx import (
     certify,
     fit_grid,
 )
-from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError
+from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError, SolverError
 from propcvx.svm.kernels import BLOCK, FeatureMap, Kernel, check_gram
 
 
@@ -251,8 +251,14 @@ def test_the_best_labeling_by_the_gram_matrix_is_inside_the_interval(name, C):
     y, options = bag_target(bags, [1 / 3, 2 / 3]), {"kernel": "precomputed", "intercept": "none"}
     answer = certify(gram, y, C, time_limit=0.1, **options)
     planes = CuttingPlanes(oracle="exhaustive", max_cuts=20)  # a bound, however many there are
-    fitted = ConvPropSVM(C, relaxation=planes, **options).fit(gram, y)
-    for lower, upper in ((each.lower, each.upper) for each in (answer, fitted.bounds_)):
+    fitted = ConvPropSVM(C, relaxation=planes, **options)
+    intervals = [answer]
+    try:
+        intervals.append(fitted.fit(gram, y).bounds_)
+    except SolverError as error:  # above 1 / eps rounding hides the box of alpha from the solvers
+        assert C * np.abs(gram).max() > 1.0 / np.finfo(float).eps
+        assert "relative duality gap of" in str(error)
+    for lower, upper in ((each.lower, each.upper) for each in intervals):
         assert lower <= high + rounding
         assert low - rounding <= upper
 
