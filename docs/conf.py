@@ -18,7 +18,6 @@ import equal_shares  # noqa: E402
 import halves  # noqa: E402
 import in_browser  # noqa: E402
 import large_bags  # noqa: E402
-import large_data  # noqa: E402
 import metric  # noqa: E402
 import mistake_table  # noqa: E402
 import natural  # noqa: E402
@@ -89,7 +88,6 @@ myst_substitutions = {
     **claims.pages(),
     **equal_shares.pages(),
     **large_bags.pages(),
-    **large_data.pages(),
     **real_bags.pages(),
     **natural.pages(),
     **halves.pages(),

@@ -11,7 +11,6 @@ from . import (  # noqa: F401
     history,
     labelings,
     laboratory,
-    large,
     plotting,
     programs,
     relaxation,
@@ -40,6 +39,7 @@ from .bags.targets import (
 from .bounds import certify
 from .estimators import (
     AlterPropSVM,
+    BagMeans,
     ConvPropSVM,
     EcologicalRegression,
     InvCal,
@@ -53,9 +53,9 @@ from .estimators import (
     check_fit,
     class_means_test,
     fit_grid,
+    fit_means,
 )
 from .groups import group_shares
-from .large import BagMeans, fit_means
 from .relaxation import CuttingPlanes
 
 __version__: str

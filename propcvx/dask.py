@@ -1,120 +1,137 @@
-"""AlterPropSVM and the methods of bag means on Dask collections, with any scheduler of Dask.
+"""Rows in Dask data frames: tables of means, samples of whole bags, and predictions.
 
-The threads of one process are enough for a file that is larger than the memory; a
-``dask.distributed`` cluster reaches further.  A fit goes through the collections in passes: InvCal
-and EcologicalRegression in one, MeanMap in about ten, AlterPropSVM in a few dozen for each round.
-A pass returns sums over partitions; between passes Dask keeps a bit for each row.  This needs the
-extra ``propcvx[dask]``.
+A table of means is all that EcologicalRegression and InvCal use; fit the other methods to a sample
+of whole bags in memory.  This needs the extra ``propcvx[dask]``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils import check_array, check_random_state
 
-from propcvx import estimators
-from propcvx.errors import needing
-from propcvx.large.means import check_parameters, store
+from propcvx.bags.targets import some_of
+from propcvx.checks import check_count
+from propcvx.errors import InputError, needing
+from propcvx.estimators import BagMeans
 
 with needing("dask", "propcvx.dask"):
-    import dask.dataframe as dd
-    from pandas import Series
-
-    from propcvx.large.methods import fit_alter, fit_bag_means
-    from propcvx.large.partitions import survey
+    import dask.dataframe  # noqa: F401
+    from pandas import DataFrame, Series
 
 
-class _OnDask(estimators.BagClassifier):
-    """Base of the estimators on Dask collections.
+def bag_means(
+    frame: Any, bag: Hashable = "bag", share: Hashable = "share", weight: Hashable | None = None
+) -> BagMeans:
+    """Compute the table of means of the bags in one pass, for :func:`propcvx.fit_means`.
 
-    Attributes
+    Parameters
     ----------
-    n_passes_ : int
-        How often the fit went through the collections.
+    frame : Dask DataFrame
+        A row for each instance.  All columns that are not named here are features.
+    bag, share : hashable
+        The columns of the bag and of its proportion, which is missing where it is not known.
+    weight : hashable, optional
+        The column of positive weights of the instances.
+
+    Returns
+    -------
+    BagMeans
+        The bags in the order of their sorted ids.
+
+    Raises
+    ------
+    InputError
+        If a feature or a weight is not finite, a bag has several proportions, or a row has no bag.
     """
-
-    def fit(self, features: Any, bags: Any) -> Any:  # type: ignore[override]
-        """Fit to collections with the same partitions, each of which holds whole bags or is empty.
-
-        Every pass computes the collections.  Where they fit into the memory of the cluster, pass
-        the results of ``persist()``, so that they are computed once.
-
-        Parameters
-        ----------
-        features : Dask DataFrame or Array of shape (n_instances, n_features)
-        bags : Dask DataFrame
-            With the columns ``bag`` and ``share``, which is missing where it is not known, and
-            where there are any ``label`` (-1, +1, or 0 where unknown) and ``weight``.
-
-        Returns
-        -------
-        self
-            With the attributes of a fit in memory, without those that need all rows:
-            ``labeling_``, and ``predict_proba`` except of EcologicalRegression.
-
-        Raises
-        ------
-        InputError
-            If a bag is cut between partitions or has several shares, the partitions differ, or a
-            parameter needs all rows at once; an error in the data names the partition, from 0 on.
-        KeyboardInterrupt
-            By Ctrl-C: AlterPropSVM then keeps the best start that is complete, or if there is none,
-            what the first one has reached, and can predict.
-        """
-        check_parameters(self)
-        partitions = survey(features, bags)
-        validate_data(self, getattr(features, "_meta_nonempty", features), skip_check_array=True)
-        fit: Any = fit_alter if isinstance(self, estimators.AlterPropSVM) else fit_bag_means
-        end = fit(self, partitions)
-        self.n_passes_ = partitions.passes
-        store(self, end, partitions.frame.sign, partitions.extremes)
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Label of each instance; of a Dask DataFrame as a Dask Series, of an Array as an Array."""
-        local, label_type = self.to_local(), self.classes_.dtype
-        if isinstance(X, dd.DataFrame):
-            return X.map_partitions(_labels, local, meta=("label", label_type))
-        if hasattr(X, "map_blocks"):
-            whole_rows = X.rechunk({1: -1})
-            return whole_rows.map_blocks(_labels, local, drop_axis=1, dtype=label_type)
-        return local.predict(X)
-
-    def to_local(self) -> Any:
-        """The estimator of :mod:`propcvx.estimators` with this name, fitted, without Dask."""
-        local = getattr(estimators, type(self).__name__)()
-        vars(local).update(vars(self))
-        return local
+    of_rows = (
+        bag,
+        share,
+        weight,
+        [name for name in frame.columns if name not in (bag, share, weight)],
+    )
+    rows = frame.map_partitions(_weighted, *of_rows, meta=_weighted(frame._meta, *of_rows))
+    sums = {name: "sum" for name in rows.columns if isinstance(name, int)}
+    asked: dict[Any, str] = {
+        **sums,
+        "lowest": "min",
+        "highest": "max",
+        "shares": "sum",
+        "size": "sum",
+    }
+    table = rows.groupby("bag", dropna=False).agg(asked).compute().sort_index()
+    some = table["lowest"].notna()
+    several = some & ((table["lowest"] < table["highest"]) | (table["shares"] < table["size"]))
+    if several.any() or table.index.isna().any():
+        raise InputError(
+            f"{bag!r} must be in each row, and {share!r} the same in all rows of a bag; got rows "
+            f"without a bag, or several proportions in {some_of(list(table.index[several]))}."
+        )
+    *means, weights = (table[name].to_numpy() for name in sums)
+    shares = table["lowest"].astype(object).where(some, None).to_numpy()
+    sizes, ids = table["size"].to_numpy(), table.index.tolist()
+    of_weights = None if weight is None else weights / sizes
+    of_bags = DataFrame(np.column_stack(means) / weights[:, None], columns=of_rows[-1])
+    return BagMeans(of_bags, shares, sizes, ids, of_weights)
 
 
-def _labels(part: Any, local: Any) -> Any:
-    """Labels of the rows of a partition, which may be empty; of a DataFrame as a Series."""
-    labels = local.predict(part) if part.shape[0] else np.empty(0, local.classes_.dtype)
-    return Series(labels, part.index, name="label") if hasattr(part, "index") else labels
+def _weighted(part: Any, bag: Any, share: Any, weight: Any, columns: list[Hashable]) -> Any:
+    """Features times weights, these, and what else the sums over bags are made of."""
+    weights = np.ones(len(part)) if weight is None else part[weight].to_numpy(dtype=np.float64)
+    X = check_array(part[columns], dtype=np.float64, input_name="frame", ensure_min_samples=0)
+    if not (np.isfinite(weights) & (weights > 0.0)).all():
+        raise InputError(f"{weight!r} must have positive numbers; drop rows of weight 0.")
+    rows = DataFrame(np.column_stack([weights[:, None] * X, weights]), part.index)
+    ends = {"lowest": part[share], "highest": part[share], "shares": part[share].notna()}
+    return rows.assign(bag=part[bag], **ends, size=1)
 
 
-class AlterPropSVM(_OnDask, estimators.AlterPropSVM):
-    """:class:`propcvx.AlterPropSVM` on Dask collections.
+def sample_bags(
+    frame: Any, n_bags: int, bag: Hashable = "bag", random_state: Any = None
+) -> DataFrame:
+    """Read a random sample of whole bags into memory.
 
-    ``init="mixed"`` starts from random labelings and from that of InvCal.  Random labels are a
-    function of ``random_state`` and of the rows of the bag, so they differ from those in memory,
-    which depend on all bags.  The instance loss is a name in ``INSTANCE_LOSSES``.
+    Parameters
+    ----------
+    frame : Dask DataFrame
+        A row for each instance.
+    n_bags : int
+        The number of bags; all of them if there are fewer.
+    bag : hashable
+        The column of the bag.
+    random_state : int, RandomState or None
+        Seeds the choice, which depends on the ids of the bags alone.
+
+    Returns
+    -------
+    pandas DataFrame
+        All rows of these bags, in the order of the frame.
     """
+    check_count("n_bags", n_bags)
+    ids = np.sort(frame[bag].dropna().unique().compute())
+    chosen = check_random_state(random_state).permutation(ids)[:n_bags]
+    return frame[frame[bag].isin(list(chosen))].compute()
 
 
-class EcologicalRegression(_OnDask, estimators.EcologicalRegression):
-    """:class:`propcvx.EcologicalRegression` on Dask collections."""
+def predict(model: Any, features: Any) -> Any:
+    """Predict the labels of a Dask DataFrame with a fitted estimator, partition by partition.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, of this package or any other.
+    features : Dask DataFrame
+        The columns that it was fitted to.
+
+    Returns
+    -------
+    Dask Series
+    """
+    return features.map_partitions(_labels, model, meta=("label", model.classes_.dtype))
 
 
-class InvCal(_OnDask, estimators.InvCal):
-    """:class:`propcvx.InvCal` on Dask collections."""
-
-
-class LaplacianMeanMap(_OnDask, estimators.LaplacianMeanMap):
-    """:class:`propcvx.LaplacianMeanMap` on Dask collections."""
-
-
-class MeanMap(_OnDask, estimators.MeanMap):
-    """:class:`propcvx.MeanMap` on Dask collections; the solver is ``"logistic"``, to 1e-10."""
+def _labels(part: Any, model: Any) -> Any:
+    labels = model.predict(part) if len(part) else np.empty(0, model.classes_.dtype)
+    return Series(labels, part.index, name="label")

@@ -2,11 +2,14 @@
 
 ``python tests/answers.py before.json`` writes the answers; run it again after the change with
 another name, and ``python tests/answers.py before.json after.json`` lists what differs.  It uses
-the names of ``propcvx`` and ``propcvx.programs`` alone, so it runs on both sides of a move.
+the names of ``propcvx`` and ``propcvx.programs`` alone, so it runs on both sides of a move.  The
+real sets are left out where their folder (``PROPCVX_DATA``, see CONTRIBUTING.md) is missing.
 """
 
+import csv
 import inspect
 import json
+import os
 import re
 import sys
 import warnings
@@ -20,10 +23,30 @@ import propcvx
 from propcvx import programs
 
 SEEDS = (0, 1)
+ORACLES = (
+    "coordinate",
+    "coordinate_features",
+    "ascent",
+    "several",
+    "eigenvalue",
+    "sweep",
+)
+ROUNDINGS = (
+    "rank_one_by_objective",
+    "mean",
+    "nearest_to_rank_one",
+    "nearest_to_mean",
+    "best_cut",
+    "best",
+    "polished",
+)
 METHODS = {
     "MeanMap": propcvx.MeanMap(),
     "LaplacianMeanMap": propcvx.LaplacianMeanMap(),
     "InvCal": propcvx.InvCal(),
+    "InvCal, scaled epsilon": propcvx.InvCal(epsilon="sampling", scaled_epsilon=True),
+    "EcologicalRegression": propcvx.EcologicalRegression(),
+    "SecondMoments": propcvx.SecondMoments(),
     "alter-pSVM": propcvx.AlterPropSVM(n_init=2, random_state=0),
     "alter-pSVM, logistic": propcvx.AlterPropSVM(
         init="inv_cal", instance_loss="logistic", random_state=0
@@ -37,7 +60,40 @@ METHODS = {
         epsilon="rounding", relaxation="continuous_labels"
     ),
 }
+FURTHER = {
+    "alter-pSVM, mixed": propcvx.AlterPropSVM(init="mixed", n_init=2, random_state=0),
+    "alter-pSVM, as in the paper": propcvx.AlterPropSVM(
+        init="random", n_init=3, start_weight=0.0, bag_weights="bag", random_state=0
+    ),
+    "alter-pSVM, squares": propcvx.AlterPropSVM(
+        instance_loss="squared_hinge", proportion_loss="squared", n_init=1, random_state=0
+    ),
+    **{
+        f"conv-pSVM, {master}": propcvx.ConvPropSVM(
+            epsilon="rounding", relaxation=propcvx.CuttingPlanes(max_cuts=3, master=master)
+        )
+        for master in ("epigraph", "group", "reduced_gradient")
+    },
+    **{
+        f"conv-pSVM, {oracle}": propcvx.ConvPropSVM(
+            epsilon="rounding", relaxation=propcvx.CuttingPlanes(max_cuts=3, oracle=oracle)
+        )
+        for oracle in ORACLES
+    },
+    **{
+        f"conv-pSVM, {rounding}": propcvx.ConvPropSVM(
+            epsilon="rounding",
+            rounding=rounding,
+            relaxation=propcvx.CuttingPlanes(max_cuts=5),
+        )
+        for rounding in ROUNDINGS
+    },
+    "conv-pSVM, lifted": propcvx.ConvPropSVM(epsilon="rounding", relaxation="lifted"),
+    "conv-pSVM, diffrac": propcvx.ConvPropSVM(epsilon="rounding", relaxation="diffrac"),
+}
+"""Methods of which one problem of each form is enough."""
 KERNELS = ("linear", "rbf", "poly")
+ROOT = Path(__file__).resolve().parents[1]
 FORMS = ("plain", "known labels", "missing shares", "weights", "crossing", "three classes")
 
 
@@ -62,9 +118,13 @@ def problem(seed, form):
 
 
 def answer(method, kernel, form, seed):
-    """Everything that a fit tells, or the error that it raises."""
+    """The outcome of a method on a problem."""
     X, y, weights = problem(seed, form)
-    model = clone(METHODS[method]).set_params(kernel=kernel)
+    return outcome(clone({**METHODS, **FURTHER}[method]).set_params(kernel=kernel), X, y, weights)
+
+
+def outcome(model, X, y, weights=None):
+    """Everything that a fit tells, or the error that it raises."""
     with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")
         try:
@@ -81,6 +141,49 @@ def answer(method, kernel, form, seed):
         "bounds": None if bounds is None else [bounds.lower, bounds.upper],
         "warnings": sorted({each.category.__name__ for each in record}),
     }
+
+
+def real_sets():
+    """X and bag target of heart and vote in random bags of eight, and of the referendum."""
+    folder = Path(os.environ.get("PROPCVX_DATA", ROOT.parent / "shared" / "data"))
+    for name in ("heart", "vote") if folder.is_dir() else ():
+        X, labels = propcvx.datasets.load_real(name, data_home=folder, download=False)
+        bags = np.random.RandomState(0).permutation(len(X)) // 8
+        yield name, X, propcvx.bag_target(bags, propcvx.proportions_of(labels, bags))
+    people = list(csv.DictReader((ROOT / "docs/referendum/people.csv").open()))
+    rows = csv.DictReader((ROOT / "docs/referendum/shares.csv").open())
+    shares = {row["district"]: float(row["share_yes"]) for row in rows}
+    numbers = [[float(row["age"] or 50), float(row["income"] or 3e4)] for row in people]
+    words = np.array(
+        [[row[name] for name in ("region", "education", "newspaper")] for row in people]
+    )
+    dummies = [words[:, [k]] == np.unique(words[:, k])[1:] for k in range(words.shape[1])]
+    numbers = np.array(numbers)
+    X = np.column_stack([(numbers - numbers.mean(axis=0)) / numbers.std(axis=0), *dummies])
+    yield "referendum", X, propcvx.bag_target([row["district"] for row in people], shares)
+
+
+def real_answers():
+    """Every method as it comes, on the real sets"""
+    kernels = {"heart": KERNELS, "vote": ("linear",), "referendum": ("linear",)}
+    methods = {
+        "MeanMap": propcvx.MeanMap(),
+        "InvCal": propcvx.InvCal(),
+        "EcologicalRegression": propcvx.EcologicalRegression(),
+        "SecondMoments": propcvx.SecondMoments(),
+        "alter-pSVM": propcvx.AlterPropSVM(random_state=0),
+        "alter-pSVM, random": propcvx.AlterPropSVM(init="random", n_init=2, random_state=0),
+        "conv-pSVM": propcvx.ConvPropSVM(epsilon="rounding"),
+        "conv-pSVM, five cuts": propcvx.ConvPropSVM(
+            epsilon="rounding", relaxation=propcvx.CuttingPlanes(max_cuts=5)
+        ),
+    }
+    for name, X, y in real_sets():
+        for (method, model), kernel in product(methods.items(), kernels[name]):
+            yield (
+                f"{name}, {method}, {kernel}",
+                outcome(clone(model).set_params(kernel=kernel), X, y),
+            )
 
 
 def certified(seed):
@@ -117,8 +220,9 @@ def texts():
 
 def answers():
     """All of them by name."""
-    fits = product(METHODS, KERNELS, FORMS, SEEDS)
+    fits = [*product(METHODS, KERNELS, FORMS, SEEDS), *product(FURTHER, KERNELS[:2], FORMS, [0])]
     result = {", ".join(map(str, key)): answer(*key) for key in fits}
+    result |= dict(real_answers())
     result |= {f"certify, {seed}": certified(seed) for seed in SEEDS}
     return result | {"signatures": signatures(), "programs": texts()}
 

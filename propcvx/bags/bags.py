@@ -92,8 +92,6 @@ class Bags:
     multiplicities : float array of shape (n_instances,), optional
         How many instances each row stands for, with ``weights`` the sum of their weights; a bag
         then has one row, their mean.  None where rows are instances.
-    weighing : float array of shape (n_instances,), optional
-        How many of these have a weight above 0.
 
     Examples
     --------
@@ -119,7 +117,6 @@ class Bags:
     weights: Array | None = None
     mean_weight: float = 1.0
     multiplicities: Array | None = None
-    weighing: Array | None = None
 
     each, epsilons, keyed = counts.each, counts.epsilons, counts.keyed
     count_range, check_known = counts.count_range, counts.check_known
@@ -170,18 +167,14 @@ class Bags:
         return bags.against_rest(2) if by_class and not table else bags
 
     @classmethod
-    def of_rows(
-        cls, names: Sequence[Any], proportions: Array, sizes: Array, masses: Array, weighing: Array
-    ) -> Bags:
+    def of_rows(cls, names: Sequence[Any], proportions: Array, sizes: Array, masses: Array) -> Bags:
         """Bags with one row each, which stands for all of its instances.
 
         Parameters
         ----------
         names : sequence of hashable
-            Of the bags; one may come several times.
-        proportions, sizes, masses, weighing : arrays of shape (n_bags,)
-            Of each its share, the number of its instances, the sum of their relative weights, and
-            how many of them have a weight above 0.
+        proportions, sizes, masses : arrays of shape (n_bags,)
+            Of each its share, the number of its instances, and the sum of their relative weights.
         """
         ids, codes = encode_ids(names, keyed=True)
         return cls(
@@ -194,7 +187,6 @@ class Bags:
             ids=ids,
             weights=masses,
             multiplicities=sizes,
-            weighing=weighing,
         )
 
     # The shape of what is known
@@ -298,7 +290,7 @@ class Bags:
         kept = np.flatnonzero(_row_sizes(inside)) if bags is None else bags
         inside = inside[kept]
         complete = _row_sizes(inside) == _row_sizes(self.membership)[kept]
-        described = ("labels", "rows", "weights", "multiplicities", "weighing")
+        described = ("labels", "rows", "weights", "multiplicities")
         of_rows = {name: getattr(self, name) for name in described}
         return self._regrouped(
             inside,
@@ -468,8 +460,9 @@ class Bags:
     @property
     def n_weighing(self) -> float:
         """How many instances have a weight above zero."""
-        each = self.relative_weights > 0.0 if self.weighing is None else self.weighing
-        return float(each.sum())
+        if self.multiplicities is not None:
+            return float(self.multiplicities.sum())
+        return float(np.count_nonzero(self.relative_weights))
 
     @property
     def total_weight(self) -> float:

@@ -1,6 +1,7 @@
 """The methods as scikit-learn classifiers of instances, and what is said of their fits."""
 
 from propcvx.estimators.alter import AlterPropSVM
+from propcvx.estimators.bag_table import BagMeans, fit_means
 from propcvx.estimators.base import BagClassifier, fit_grid
 from propcvx.estimators.class_means import ClassMeansTest, class_means_test
 from propcvx.estimators.conv import ConvPropSVM
@@ -22,6 +23,7 @@ __all__ = [
     "AlterPropSVM",
     "BagClassifier",
     "BagMeanClassifier",
+    "BagMeans",
     "ClassMeansTest",
     "ConvPropSVM",
     "EcologicalRegression",
@@ -39,6 +41,7 @@ __all__ = [
     "check_fit",
     "class_means_test",
     "fit_grid",
+    "fit_means",
     "printed_alter_psvm",
     "printed_conv_psvm",
 ]

@@ -215,12 +215,11 @@ class AlterPropSVM(BagClassifier):
         )
         shown = tqdm(ends, desc="starts", total=len(each), disable=not self.verbose)
         best = self._best(zip(each, shown, strict=True))
-        undecided = self.start_weight and n_undecided(bags)
+        undecided = self.start_weight and _n_undecided(bags)
         first = self.start_.fitted(features, problem.bags) if undecided else None
         if first is None:
             return best
-        sizes = (_size(end.scores(features), bags) for end in (best, first))
-        return averaged(best, first, self.start_weight, *sizes)
+        return _averaged(best, first, self.start_weight, features, bags)
 
     def _best(self, descents: Iterable[tuple[Start, Fitted]]) -> Fitted:
         """The best of where starts end, as far as they get."""
@@ -294,7 +293,7 @@ def _descent(
     return descent(POLISHES[polish](search, rounds, random))
 
 
-def n_undecided(bags: Bags) -> int:
+def _n_undecided(bags: Bags) -> int:
     """Instances that are not alone in a bag and whose label is not known."""
     together = bags.membership.T @ (bags.sizes > 1).astype(float) > 0.0
     return int(np.count_nonzero(together & (bags.labels == 0)))
@@ -307,17 +306,19 @@ def _size(scores: Array, bags: Bags) -> float:
     return float(np.sqrt(np.average(squares, weights=bags.relative_weights)))
 
 
-def averaged(end: Fitted, first: Fitted, share: float, size: float, size_of_first: float) -> Fitted:
+def _averaged(end: Fitted, first: Fitted, share: float, features: Array, bags: Bags) -> Fitted:
     """A classifier whose scores are a mean with those of another, brought to its size.
 
     Parameters
     ----------
     end, first : Fitted
+        Where the scores of one are all 0, the first stays as it is.
     share : float
         Of the other one in the mean.
-    size, size_of_first : float
-        Root mean squares of their scores; where one is 0, the classifier stays as it is.
+    features : array
+    bags : Bags
     """
+    size, size_of_first = (_size(each.scores(features), bags) for each in (end, first))
     if not size or not size_of_first:
         return end
     times = share * size / size_of_first

@@ -208,7 +208,7 @@ class EcologicalRegression(BagMeanClassifier):
         random_state : int, RandomState or None
         logistic : bool
             Whether they are the logistic curve of the fit, of scores by the drawn plane, and not
-            as of ``predict_proba``.  After :func:`propcvx.large.fit_means` there is no such curve.
+            as of ``predict_proba``.  After :func:`propcvx.fit_means` there is no such curve.
 
         Returns
         -------

@@ -188,17 +188,15 @@ class MeanMap(BagMeanClassifier):
     fit_intercept: bool = True
     solver_tol: float = 1e-12
 
-    def _run(self, feature_map: FeatureMap, bags: Bags, **steps: Any) -> Fitted:
-        """Run; ``steps`` replace those that make passes where the instances are not in memory."""
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
         features, bags, apart = self._seen(feature_map, bags)
         centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
-        variance_of = steps.get("variance_of", total_variance)
         n = bags.total_weight if self.likelihood == "sum" else 1.0
 
         def scale() -> float:
             root = np.sqrt(max(bags.n_weighing, bags.total_weight))
-            return n * (variance_of(features, bags.relative_weights) / root or 1.0)
+            return n * (total_variance(features, bags.relative_weights) / root or 1.0)
 
         self.lam_ = number_or_scale("lam", self.lam, scale)
         lam = self.lam_ / n
@@ -207,10 +205,7 @@ class MeanMap(BagMeanClassifier):
         prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
         operator = np.array([prior, prior - 1.0]) @ means
         label = 2.0 * prior - 1.0
-        if "most_likely" in steps:
-            weights, bias, self.solution_ = steps["most_likely"](bags, lam, operator, label, centre)
-        else:
-            weights, bias = self._most_likely(features, centre, bags, lam, operator, label)
+        weights, bias = self._most_likely(features, centre, bags, lam, operator, label)
         weights = weights * (np.ptp(bags.proportions) > 0.0)
         self.class_means_ = (means + centre)[:: bags.sign]
         bias -= float(centre @ weights)

@@ -127,7 +127,7 @@ def test_a_cut_through_bags_warns_with_the_splitter_that_does_not():
 def test_a_share_of_millions_is_that_of_its_count(size):
     counts = np.random.RandomState(0).randint(size, size=1000).astype(float)
     each = np.full(1000, float(size))
-    bags = Bags.of_rows(np.arange(1000), counts / size, each, each, each).with_rounded_shares()
+    bags = Bags.of_rows(np.arange(1000), counts / size, each, each).with_rounded_shares()
     assert all((ends == counts).all() for ends in bags.count_range())
 
 

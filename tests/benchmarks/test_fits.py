@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from benchmarks.bench_data import generated, in_bags, linear_svc
-from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, MethodStart
+from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, fit_means
 from propcvx.estimators import printed_alter_psvm
 from propcvx.labelings.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
@@ -129,11 +129,8 @@ def test_a_kernel(benchmark, quick, n, side):
     assert {record.status for record in fitted.history_} == {"optimal"}
 
 
-ONE_START = MethodStart("inv_cal", annealing=False)
-
-
-@pytest.mark.benchmark(group="Dask, one start, bags of 1,000")
-@pytest.mark.parametrize("side", ["AlterPropSVM", "InvCal", "reading"])
+@pytest.mark.benchmark(group="Dask, bags of 1,000")
+@pytest.mark.parametrize("side", ["bag_means", "reading"])
 def test_growth_with_the_number_of_instances(benchmark, quick, tmp_path, side, thousands):
     dd, on_dask = pytest.importorskip("dask.dataframe"), pytest.importorskip("propcvx.dask")
     X, labels = generated(10 * thousands if quick else 1000 * thousands, 20)
@@ -145,8 +142,5 @@ def test_growth_with_the_number_of_instances(benchmark, quick, tmp_path, side, t
     if side == "reading":
         benchmark(lambda: frame[names].sum().sum().compute())
         return
-    parameters = {} if side == "InvCal" else {"init": ONE_START, "max_iter": 3, "solver_tol": 1e-4}
-    model = getattr(on_dask, side)(**parameters)
-    benchmark.pedantic(model.fit, (frame[names], frame[["bag", "share"]]), rounds=1)
-    benchmark.extra_info["passes"] = model.n_passes_
+    model = fit_means(InvCal(), benchmark(on_dask.bag_means, frame))
     assert np.mean(model.predict(rows[names]) == labels) > 0.7

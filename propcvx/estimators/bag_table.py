@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.bags.targets import as_mapping, some_of
 from propcvx.checks import as_vector, check_number, check_same_order, check_share
 from propcvx.errors import InputError
-from propcvx.estimators import BagClassifier, EcologicalRegression, InvCal
+from propcvx.estimators.ecological import EcologicalRegression
+from propcvx.estimators.means import InvCal
 from propcvx.estimators.scaling import warn_if_unscaled
-from propcvx.history import Fitted
 from propcvx.svm.kernels import FeatureMap, Kernel
 
 OfMeans = TypeVar("OfMeans", EcologicalRegression, InvCal)
@@ -40,6 +39,8 @@ class BagMeans:
         Its number of instances.
     ids : sequence of hashable, length n_bags, optional
         Its name, for parameters that are keyed by bag and for messages; 0, 1, ... without them.
+    weights : array of shape (n_bags,), dict or pandas Series, optional
+        The mean weight of its instances, above 0, if ``means`` are weighted means; otherwise 1.
 
     Raises
     ------
@@ -57,6 +58,7 @@ class BagMeans:
     proportions: Any
     sizes: Any
     ids: Sequence[Hashable] | None = None
+    weights: Any = None
 
     def __post_init__(self) -> None:
         check_same_order({"means": self.means, "ids": self.ids})
@@ -66,6 +68,12 @@ class BagMeans:
             raise InputError(
                 f"sizes must be the number of instances of each of the {len(self.means)} bags, "
                 f"whole numbers of at least 1, got {self.sizes!r:.200}."
+            )
+        weights = as_vector(self._column("weights"), len(sizes))
+        if self.weights is not None and (weights is None or not (weights > 0.0).all()):
+            raise InputError(
+                f"weights must be a finite number above 0 for each of the {len(sizes)} bags, got "
+                f"{self.weights!r:.200}."
             )
         for name, column in (("proportions", self._column("proportions")), ("ids", self.ids)):
             if column is not None and len(column) != len(sizes):
@@ -90,7 +98,12 @@ class BagMeans:
         pairs = zip(self._column("proportions"), map(repr, self.names), strict=True)
         shares = [np.nan if share is None else check_share(share, bag) for share, bag in pairs]
         sizes = np.asarray(self._column("sizes"), dtype=np.float64)
-        return Bags.of_rows(self.names, np.array(shares), sizes, sizes, sizes)
+        if self.weights is None:
+            return Bags.of_rows(self.names, np.array(shares), sizes, sizes)
+        masses = sizes * np.asarray(self._column("weights"), dtype=np.float64)
+        mean = float(masses.sum() / sizes.sum())
+        bags = Bags.of_rows(self.names, np.array(shares), sizes, masses / mean)
+        return replace(bags, mean_weight=mean)
 
     def _column(self, argument: str) -> Any:
         """A column in the order of the rows, also where it is keyed by bag."""
@@ -160,20 +173,10 @@ def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
     if not isinstance(estimator, EcologicalRegression | InvCal):
         raise InputError(
             "fit_means needs EcologicalRegression or InvCal, which see of a bag its mean alone; "
-            f"{type(estimator).__name__} needs the instances: fit it to them, or with propcvx.dask "
-            "to those that do not fit into memory."
+            f"{type(estimator).__name__} needs the instances: fit it to them, or to a sample of "
+            "whole bags (propcvx.dask.sample_bags) if they do not fit into memory."
         )
     means = validate_data(estimator, table.means, dtype=np.float64, ensure_min_samples=2)
-    check_parameters(estimator)
-    warn_if_unscaled(means)
-    bags = in_canonical_order(table.bags, means)
-    end = estimator._run(FeatureMap(Kernel(), means[bags.rows]), bags)
-    store(estimator, end, bags.sign, means)
-    return estimator
-
-
-def check_parameters(estimator: BagClassifier) -> None:
-    """Raise unless the kernel is linear and the tolerance positive."""
     check_number("solver_tol", estimator.solver_tol, above=0.0)
     if estimator.kernel != "linear":
         raise InputError(
@@ -181,14 +184,14 @@ def check_parameters(estimator: BagClassifier) -> None:
             f"{estimator.kernel!r}; put a feature map before it "
             "(sklearn.kernel_approximation.Nystroem, RBFSampler)."
         )
-
-
-def store(estimator: BagClassifier, end: Fitted, sign: int, rows: Array) -> None:
-    """Keep what a fit ends with, and nothing of an earlier one; ``rows`` tell the scales."""
+    warn_if_unscaled(means)
+    bags = in_canonical_order(table.bags, means)
+    end = estimator._run(FeatureMap(Kernel(), means[bags.rows]), bags)
     for of_another_fit in ("_calibration", "dual_coef_", "labeling_"):
         estimator.__dict__.pop(of_another_fit, None)
-    weights, bias = sign * end.weights[None], sign * np.atleast_1d(end.bias)
+    weights, bias = bags.sign * end.weights[None], bags.sign * np.atleast_1d(end.bias)
     estimator._store_plane(np.array([-1, 1]), end, weights, bias)
-    estimator._warn_if_inaccurate(rows)
+    estimator._warn_if_inaccurate(means)
     if end.stopped_by is not None:
         raise end.stopped_by
+    return estimator
