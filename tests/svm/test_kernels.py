@@ -255,9 +255,9 @@ def test_the_best_labeling_by_the_gram_matrix_is_inside_the_interval(name, C):
     intervals = [answer]
     try:
         intervals.append(fitted.fit(gram, y).bounds_)
-    except SolverError as error:  # above 1 / eps rounding hides the box of alpha from the solvers
-        assert C * np.abs(gram).max() > 1.0 / np.finfo(float).eps
-        assert "relative duality gap of" in str(error)
+    except SolverError:  # above 1 / eps rounding hides the box of alpha from the solvers
+        if C * np.abs(gram).max() <= 1.0 / np.finfo(float).eps:
+            raise
     for lower, upper in ((each.lower, each.upper) for each in intervals):
         assert lower <= high + rounding
         assert low - rounding <= upper
