@@ -172,6 +172,7 @@ def test_a_method_is_refused_the_memory_that_it_would_lack(cls, monkeypatch):
 
 @each_method()
 def test_a_method_uses_no_more_memory_than_it_asks_for(method):
+    """Beside Gram matrices, of 2 MB each, there may be a hundred vectors and what is imported."""
     X, y = bagged(500)
     clf = clone(method).set_params(kernel="rbf")
     tracemalloc.start()
@@ -180,7 +181,7 @@ def test_a_method_uses_no_more_memory_than_it_asks_for(method):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak <= clf.gram_matrices * 8 * 500**2
+    assert peak <= clf.gram_matrices * 8 * 500**2 + 100 * 8 * 500
 
 
 # Bounds and fits are of the Gram matrix, not of its factor alone
