@@ -10,7 +10,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 ELSEWHERE = re.compile(
-    r'"(ecos|osqp|piqp|scip|scs|mixed_integer)"|MixedIntegerOracle|load_real|propcvx\.laboratory'
+    r'"(ecos|osqp|piqp|scip|scs|mixed_integer)"|MixedIntegerOracle|load_real|compare_(solvers|relaxations)'
 )
 """What a notebook names that cannot run in a browser.
 

@@ -1,4 +1,4 @@
-"""The tables of the pages of docs/results: of what `propcvx relax --json` wrote beside them."""
+"""The tables of the pages of docs/results: of comparisons that are kept beside them."""
 
 import json
 from pathlib import Path
@@ -6,10 +6,17 @@ from typing import Any
 
 from shown import markdown_table, svg_text
 
-from propcvx.laboratory.commands import problem_text
 from propcvx.plotting import bounds_over_time, interval_comparison
 
 RESULTS = Path(__file__).with_name("results")
+
+
+def problem_text(problem: dict[str, Any]) -> str:
+    """What is compared on: random instances of a data set in random bags."""
+    pattern = "{data}, N={instances}, bags of {bag_size}, C={C:g}, epsilon={epsilon:g}"
+    if problem["kernel"] != "linear":
+        pattern += ", {kernel} kernel, gamma={gamma}"
+    return pattern.format(**problem)
 
 
 def bounds_table(file: str) -> str:

@@ -1,8 +1,8 @@
 """The tables of solvers and of programs, of the package at hand."""
 
+from program_examples import PROGRAMS, ProgramAt
 from shown import markdown_table
 
-from propcvx.laboratory.programs import PROGRAMS, ProgramAt
 from propcvx.programs import ProblemClass
 from propcvx.solvers import SOLVERS
 

@@ -1,36 +1,17 @@
-"""The command ``propcvx``, which imports what a command needs when it is called."""
+"""The command ``propcvx demo``."""
 
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
-from importlib import import_module
-from typing import Any
+from pathlib import Path
 
 import propcvx
 from propcvx.errors import InputError, PropCVXError
 
-COMMANDS = {
-    "demo": "Figure 1 of the paper, and real data: two tables and two pictures",
-    "relax": "relaxations and bounds side by side: one table",
-    "verify": "check a proof that certify(..., proof=FILE) has written",
-    "solvers": "the solvers at hand; compare them",
-}
-"""The commands, and what they are for; ``add_demo`` of the laboratory defines the first."""
-
 INTERRUPTED = 130
 """Exit code of a program ended by Ctrl-C, as shells count it."""
-
-
-class Command(ArgumentParser):
-    """The parser of a command; its arguments are added when it is called."""
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """As of every parser."""
-        commands = import_module("propcvx.laboratory.commands")
-        getattr(commands, f"add_{self.prog.split()[-1]}")(self)
-        return super().parse_known_args(args, namespace)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,22 +30,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = ArgumentParser("propcvx", description=propcvx.__doc__)
     parser.add_argument("--version", action="version", version=f"propcvx {propcvx.__version__}")
-    parser.set_defaults(run=lambda given: parser.print_help())
-    commands = parser.add_subparsers(metavar="command", parser_class=Command)
-    for name, about in COMMANDS.items():
-        commands.add_parser(name, help=about)
+    commands = parser.add_subparsers(dest="command", metavar="command")
+    about = "Figure 1 of the paper, and real data: two tables and two pictures"
+    demo = commands.add_parser("demo", help=about, description=about)
+    add = demo.add_argument
+    add("--output", type=Path, default="propcvx-demo", help="folder for the pictures (%(default)s)")
+    add("--seed", type=_seed, default=0, help="seeds all that is random (%(default)s)")
     given = parser.parse_args(arguments)
+    if given.command is None:
+        parser.print_help()
+        return 0
+    from propcvx.demo import run_demo  # the help need not wait for scikit-learn and CVXPY
+
     try:
-        given.run(given)
+        run_demo(given.output, seed=given.seed)
     except InputError as error:
-        given.parser.error(str(error))
+        demo.error(str(error))
     except PropCVXError as error:
         print(f"propcvx: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("propcvx: interrupted; finished results are printed or in the file", file=sys.stderr)
+        print("propcvx: interrupted", file=sys.stderr)
         return INTERRUPTED
     return 0
+
+
+def _seed(text: str) -> int:
+    """Read a whole number that a random generator takes."""
+    if not 0 <= int(text) < 2**32:
+        raise ArgumentTypeError(f"must be from 0 to 2**32 - 1, got {text}")
+    return int(text)
 
 
 if __name__ == "__main__":

@@ -62,10 +62,6 @@ class CrossedBoundsError(InputError):
     """A lower bound is above an upper one, so one of them is none; the message names whose."""
 
 
-class RefusedProofError(PropCVXError):
-    """A proof does not show what it claims for the data; the message says where it fails."""
-
-
 class ResidualsError(InputError):
     """Residuals of a problem's values cannot be computed: a part of it is not covered, or unset."""
 
@@ -104,10 +100,6 @@ class UncheckedWarning(PropCVXWarning):
 
 class FailedBoundWarning(PropCVXWarning):
     """A bound failed; the interval is what the others proved."""
-
-
-class UnprovedWarning(PropCVXWarning):
-    """Nothing of what was asked for is proved: the work was stopped too early."""
 
 
 @contextmanager

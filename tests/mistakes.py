@@ -700,9 +700,6 @@ _TABLES = {
     "groups of X, with other columns than the fit": shares_of(
         "X has 2 features", labels=MeanMap().fit(X, Y), X=X[:, :2], error=ValueError
     ),
-    "a certified range of labelings without the shares": shares_of(
-        *("certify_options", "['C_p']"), delta=0.1, certify_options={"C": 1.0, "C_p": 1.0}
-    ),
     "groups without X": shares_of("X must have the 8 instances", "None", X=None),
     "the class of a method for groups": shares_of("classifier fitted", labels=MeanMap),
     "predicted labels for groups": shares_of(

@@ -77,22 +77,6 @@ def svm_primal(data, *, bias):
     )
 
 
-def crammer_singer(data):
-    F, C, Y = data.F, data.C, np.eye(3)[np.arange(len(data.F)) % 3]
-
-    def slacks(W, b, xi):
-        scores = F @ W + b
-        right = (Y * scores).sum(axis=1)
-        return [(right + xi)[:, None] - scores - (1 - Y)]
-
-    return Case(
-        programs.crammer_singer(F, 3).set(Y=Y, C=C),
-        lambda W, b, xi: np.square(W).sum() + C * xi.sum(),
-        slacks,
-        lambda W, b, xi: [b.sum()],
-    )
-
-
 def svm_dual(data, *, bias):
     F, y, C = data.F, data.y, data.C
     return Case(
@@ -321,7 +305,6 @@ def psvm(data, *, loss, bias):
 CONTINUOUS = {
     "svm_primal-True": partial(svm_primal, bias=True),
     "svm_primal-False": partial(svm_primal, bias=False),
-    "crammer_singer": crammer_singer,
     "svm_dual-True": partial(svm_dual, bias=True),
     "svm_dual-False": partial(svm_dual, bias=False),
     "inv_cal_primal": inv_cal_primal,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from propcvx.errors import InputError
-from propcvx.laboratory.arguments import count, literal, several
+from reproduction.arguments import count, literal, several
 from reproduction.experiments import EXPERIMENTS, Selection, plan, plan_text
 from reproduction.protocol import OPTIONS, PRESETS, Protocol
 from reproduction.report import report_text, write_report

@@ -70,7 +70,6 @@ class LLPLearnNetwork:
 
 
 METHODS = {
-    "alter-pSVM, Crammer-Singer": lambda split: mixed_psvm(init=STARTS, random_state=split),
     "alter-pSVM, one-versus-rest": lambda split: OneVersusRest(
         lambda: mixed_psvm(init=STARTS, random_state=split)
     ),

@@ -1,19 +1,12 @@
-"""Other ways to write programs of the package, with the same value: python other_ways.py FILE."""
-
-import sys
-from pathlib import Path
+"""Other ways to write programs of the package, with the same value."""
 
 import cvxpy as cp
+from program_examples import PROGRAMS, Parts
 
 from propcvx import programs as p
 from propcvx.labelings.losses import PROPORTION_LOSSES
-from propcvx.laboratory.programs import PROGRAMS, Parts, ProgramAt
-from propcvx.laboratory.solvers import compare_programs
 from propcvx.programs.labeling import gaps_of_proportions
 from propcvx.programs.psvm import big_constants
-
-CONE = ["clarabel", "ecos", "scs", "qoco", "cvxopt", "moreau", "sdpa"]
-QP = [*CONE, "osqp", "piqp", "daqp", "proxqp", "highs", "qpalm"]
 
 
 def svm_dual_quadratic_form(parts: Parts) -> p.Program:
@@ -80,36 +73,3 @@ WAYS = {
     "psvm_perspective": (psvm_perspective, "psvm"),
 }
 """By name the function, and the program of the package that has the same value."""
-
-RUNS = (
-    (("svm_dual_quadratic_form", "svm_dual_bounds"), QP, (100, 1000), 3.0),
-    (("mkl_constraint_per_cut",), CONE, (50, 270, 1000), 3.0),
-    (("psvm_perspective",), ("scip",), (8, 16), 30.0),
-)
-"""Names, solvers, instances and seconds of a run."""
-
-
-class OtherWay(ProgramAt):
-    """One of ``WAYS`` at a size, on data."""
-
-    def __post_init__(self) -> None:
-        """Any name in ``WAYS``."""
-
-    def __call__(self) -> p.Program:
-        """The program, fresh."""
-        return WAYS[self.program][0](self.parts)
-
-
-def main(file: Path) -> None:
-    """Run what the file does not have yet."""
-    for names, solvers, sizes, seconds in RUNS:
-        programs = [OtherWay(name, n) for name in names for n in sizes]
-        compare_programs(programs, file, solvers=solvers, time_limit=seconds)
-    for backend in ("CPP", "SCIPY", "COO"):
-        programs = [OtherWay("svm_dual_quadratic_form", n) for n in (100, 1000)]
-        options = {"solvers": ["clarabel"], "tols": ["low"], "time_limit": 20.0}
-        compare_programs(programs, file, canon_backend=backend, **options)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -14,12 +14,12 @@ from time import process_time
 
 import numpy as np
 import pandas as pd
+from program_examples import sample_in_bags
 
 from propcvx import ConvPropSVM, CuttingPlanes
 from propcvx.bags.model_selection import BagShuffleSplit
 from propcvx.errors import PropCVXError
 from propcvx.estimators import printed_alter_psvm
-from propcvx.laboratory.programs import sample_in_bags
 
 SOLVERS = ("auto", "clarabel", "osqp", "scs", "piqp", "ecos", "newton", "mkl_interior_point")
 TOLS = [10.0**-digits for digits in range(2, 11)]

@@ -1,4 +1,4 @@
-r"""Which solver is the fastest, from rows of `propcvx solvers compare`: python solvers.py FILE.
+"""Which solver is the fastest, from kept rows: python solvers.py FILE.
 
 Prints it for each accuracy, and after it the runs without an answer.  The rows are of generated
 data, two Gaussian classes that overlap in five features, and of heart, with bags of 8, C = 1, and
@@ -7,32 +7,7 @@ thread each.  Times are by the clock, less what the thread waited for a processo
 differences of a few tenths mean nothing.  Limits of time are short, so that a solver without a row
 may only be slow.  ``logistic``, ``libsvm`` and ``mkl_interior_point`` were simplified afterwards;
 ``logistic`` takes about 3 ms at each size since.  The rows were made by
-
-    QP=clarabel,ecos,scs,osqp,piqp,daqp,proxqp,highs,qoco,qpalm,cvxopt,moreau,sdpa
-    CONE=clarabel,ecos,scs,qoco,cvxopt,moreau,sdpa
-    compare() { propcvx solvers compare "$@" --rows solvers.jsonl; }
-    t=--time-limit
-    compare svm_dual --solvers libsvm,newton,$QP --sizes 50,100,270,500,1000,2000,5000 $t 5
-    compare svm_primal --solvers $QP --sizes 100,1000 $t 3
-    compare inv_cal_dual inv_cal_primal --solvers $QP --sizes 100,1000,5000 $t 3
-    compare mkl_epigraph mkl_group --solvers mkl_interior_point,$CONE --sizes 50,270,1000 $t 3
-    compare conditional_exponential_model --solvers clarabel,scs,ecos,logistic,moreau \
-      --sizes 50,270,1000 $t 3
-    compare lifted_svm_dual --solvers clarabel,scs,sdpa,moreau,cvxopt --sizes 16,40 $t 10
-    compare linear_separation --solvers highs,scip --sizes 50,270 $t 10
-    compare psvm --solvers scip --sizes 8,16 $t 30
-    compare psvm --solvers scip --sizes 24 --tols low $t 60
-    heart="--data heart --tols low,high $t 3"
-    compare svm_dual --sizes 50,100,270 --solvers libsvm,newton,$QP $heart
-    compare inv_cal_dual --sizes 50,270 --solvers $QP $heart
-    compare mkl_group --sizes 50,270 --solvers mkl_interior_point,$CONE $heart
-    for backend in CPP SCIPY COO; do
-      compare svm_dual mkl_group conditional_exponential_model --solvers clarabel --tols low \
-        --sizes 100,1000 --canon-backend $backend $t 20
-    done
-    python other_ways.py solvers.jsonl
-
-and the file then compressed.
+the command `propcvx solvers compare` of an earlier version (commit 7f2e7af3).
 """
 
 import sys

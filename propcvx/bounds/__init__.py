@@ -1,4 +1,4 @@
-"""Certified bounds on the best labeling's value, and proofs that a labeling is the best one.
+"""Certified bounds on the best labeling's value.
 
 Bounds are entries of ``BOUNDS``; all work on one :class:`~propcvx.bounds.interval.Interval` that
 only ever shrinks.
@@ -7,12 +7,9 @@ only ever shrinks.
 from propcvx.bounds.branch_and_bound import BagMoments
 from propcvx.bounds.certify import certify
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, NodeRecord, OutOfTimeError
-from propcvx.bounds.label_costs import LabelCosts
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.bounds.table import BOUNDS, Bound, find_bounds
-from propcvx.bounds.verification import VerifiedProof, verify
-from propcvx.errors import RefusedProofError
 
 __all__ = [
     "BOUNDS",
@@ -21,14 +18,10 @@ __all__ = [
     "CertifiedInterval",
     "Event",
     "Interval",
-    "LabelCosts",
     "LabelingProblem",
     "NodeRecord",
     "OutOfTimeError",
-    "RefusedProofError",
     "SwapSearch",
-    "VerifiedProof",
     "certify",
     "find_bounds",
-    "verify",
 ]

@@ -10,13 +10,13 @@ label is nearest to 0 is branched on that instance's label.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import numpy as np
 
-from propcvx.arrays import Array, Indices
+from propcvx.arrays import Indices
 from propcvx.bounds.interval import Interval, NodeRecord
 from propcvx.bounds.maximise import STAGES, maximise
 from propcvx.bounds.moments import (
@@ -110,21 +110,8 @@ class BagMoments:
         For labelings that nodes suggest, of the same instances.
     name : str
         The bound that events name.
-    allowance : float
-        The tree also keeps labelings whose value is larger than the best one by up to this share.
-    is_leaf : callable
-        ``is_leaf(node, certified)`` is called with every node that is not closed and in which
-        nothing more can be merged, and says whether it becomes a leaf instead of being branched on.
-    enough : float
-        A lower bound at which the tree ends, even if the interval is not closed.
-    on_step : callable
-        ``on_step(node, axes)`` is called with every node that is bounded, and the axes.
-    on_branch : callable
-        ``on_branch(node, instance, children)`` is called with every node that is branched on.
     open_nodes : list of Node
         The nodes that are to be worked on, in the order of their lower bounds.
-    leaves : list of Node
-        The nodes for which ``is_leaf`` was true.
     finished_lower : float
         A lower bound on the labelings of all other nodes without children.
     """
@@ -133,11 +120,6 @@ class BagMoments:
     interval: Interval
     search: SwapSearch
     name: str
-    allowance: float = 0.0
-    is_leaf: Callable[[Node, CertifiedValues], bool] = lambda node, certified: False
-    enough: float = np.inf
-    on_step: Callable[[Node, Array], None] = lambda node, axes: None
-    on_branch: Callable[[Node, int, list[Node]], None] = lambda node, instance, children: None
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -145,12 +127,12 @@ class BagMoments:
         rotated = left * lengths
         self.rotation_error = float(np.linalg.norm(problem.features - rotated @ axes, axis=1).sum())
         self.axes_error = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
-        self.problem, self.axes = replace(problem, features=rotated), axes
+        self.problem = replace(problem, features=rotated)
 
     @property
     def goal(self) -> float:
         """A lower bound at which a node is closed, with half of the tolerance to spare."""
-        return min(self.enough, self.interval.goal + self.allowance * self.interval.upper)
+        return self.interval.goal
 
     def root(self) -> Node:
         """The node with all labelings, its multipliers equal but for what breaks the symmetry.
@@ -190,7 +172,7 @@ class BagMoments:
         sought; bounds above that only say that the value is above it, too.  All rounding errors are
         multiplied by the length of these weights, for a large C far below that of all labelings.
         """
-        limit = 2.0 * self.interval.upper * (1.0 + self.allowance)
+        limit = 2.0 * self.interval.upper
         division = replace(node.division, reach=self.problem.reach(limit))
         node = replace(node, division=division)
         certified = self.certified(node)
@@ -204,15 +186,10 @@ class BagMoments:
         slack = self.problem.C * reach * self.rotation_error + 0.5 * reach**2 * self.axes_error
         return replace(certified, rest=certified.rest - slack)
 
-    def start(self, root: Node | None = None) -> None:
-        """Begin the tree, with all labelings or with those of a node."""
-        self.open_nodes, self.leaves = [root or self.root()], list[Node]()
-        self.made, self.finished_lower = 1, np.inf
-
-    def branch(self, root: Node | None = None) -> None:
-        """Begin the tree, and work on it until the interval closes."""
-        self.start(root)
-        while self.open_nodes and not self.interval.closed and self.interval.lower < self.enough:
+    def branch(self) -> None:
+        """Work on the tree of all labelings until the interval closes."""
+        self.open_nodes, self.made, self.finished_lower = [self.root()], 1, np.inf
+        while self.open_nodes and not self.interval.closed:
             self.step()
 
     def step(self) -> None:
@@ -220,9 +197,7 @@ class BagMoments:
         first, *others = self.open_nodes
         node, status, certified = self.work(first, self._least(others))
         children: list[Node] = []
-        if status != "closed" and self.is_leaf(node, certified):
-            self.leaves.append(node)
-        elif status == "open":
+        if status == "open":
             status, children = "branched", self._children(node, certified)
         else:
             self.finished_lower = min(self.finished_lower, node.bound)
@@ -235,8 +210,8 @@ class BagMoments:
         self.interval.prove(self.name, self._least(self.open_nodes))
 
     def _least(self, nodes: Sequence[Node]) -> float:
-        """A lower bound on the labelings of sorted nodes, of leaves and of finished nodes."""
-        return min([self.finished_lower, *(node.bound for node in [*self.leaves, *nodes[:1]])])
+        """A lower bound on the labelings of sorted nodes and of finished nodes."""
+        return min([self.finished_lower, *(node.bound for node in nodes[:1])])
 
     def work(self, node: Node, others: float) -> tuple[Node, str, CertifiedValues]:
         """Tighten a node; whether it is closed, listed or open, and what is certified of it."""
@@ -245,7 +220,6 @@ class BagMoments:
             node = replace(node, division=node.division.whole(), multipliers=multipliers)
         while True:
             node, certified = self.maximise(node, others)
-            self.on_step(node, self.axes)
             # descend from the labeling that takes the least of every piece
             labeling = node.division.labeling([int(values.argmin()) for values in certified.values])
             if np.isfinite(self.problem.cost(labeling)):
@@ -259,7 +233,6 @@ class BagMoments:
                 return node, "listed", certified
             merged = self._merged(node, certified)
             if not all(merged.sizes):
-                self.on_step(merged, self.axes)
                 return replace(merged, lower=max(node.lower, merged.dropped)), "closed", certified
             if merged is node:
                 return node, "open", certified
@@ -301,7 +274,6 @@ class BagMoments:
         both = (child.with_label(instance, 1.0), child.with_label(instance, -1.0))
         children = [replace(each, index=self.made + k) for k, each in enumerate(both) if each]
         self.made += len(children)
-        self.on_branch(node, instance, children)
         return children
 
 

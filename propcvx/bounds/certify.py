@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,7 @@ from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.bounds.fitted_problem import arguments_of, check_two_classes, not_default
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, OutOfTimeError
-from propcvx.bounds.label_costs import LabelCosts
 from propcvx.bounds.problem import LabelingProblem
-from propcvx.bounds.proof import Proof
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.bounds.table import Bound, find_bounds
 from propcvx.checks import check_labeling, check_number
@@ -29,7 +26,6 @@ from propcvx.errors import (
     CrossedBoundsError,
     FailedBoundWarning,
     InputError,
-    UnprovedWarning,
     warn,
 )
 from propcvx.history import StopReason
@@ -40,15 +36,6 @@ from propcvx.svm.training import KernelMethod, TrainingData, proportion_term
 
 SEARCH_SHARE = 0.2
 """Share of the time limit after which the search for labelings begins no further descent."""
-
-BOUNDS_SHARE = 0.5
-"""Share of the time limit that bounds may use where single labels are proved after them."""
-
-PROVABLE = dict(kernel="linear", intercept="center", C_p=None, labels=False, kinds="auto")
-"""Arguments with which a proof can be written, beside a number as epsilon."""
-
-MARGIN = 0.1
-"""With ``labels=True`` the work on a label ends when the other one is proved to cost so much."""
 
 
 def certify(
@@ -66,13 +53,10 @@ def certify(
     coef0: float = 1.0,
     intercept: str = "center",
     kinds: Any = "auto",
-    labels: bool | float = False,
-    proof: Any = None,
     start: Any = None,
     time_limit: float = 60.0,
     tol: float = 1e-4,
     random_state: Any = 0,
-    n_jobs: int | None = None,
     on_event: Callable[[Event], None] = lambda event: None,
     verbose: bool = False,
 ) -> CertifiedInterval:
@@ -113,21 +97,12 @@ def certify(
         As in :class:`propcvx.ConvPropSVM`.
     kinds : "auto", str, object, or sequence of these
         Bounds, computed in this order.  Names in ``propcvx.bounds.BOUNDS``: ``"enumeration"``,
-        ``"directions"`` (two features, exact), ``"bag_moments"`` and ``"branch_and_bound"``, which
-        begins with it; ``"auto"`` takes the first two where they can do the problem, and
-        branch and bound.  A relaxation of the hinge loss is a bound, too: its name in
-        ``propcvx.relaxation.RELAXATIONS``, or an object with the method ``relax``, such as
+        ``"bag_moments"`` and ``"branch_and_bound"``, which begins with it; ``"auto"`` takes
+        branch and bound, and before it enumeration if there are few labelings.  A relaxation of the
+        hinge loss is a bound, too: its name in ``propcvx.relaxation.RELAXATIONS``, or an object
+        with the method ``relax``, such as
         ``CuttingPlanes(master="epigraph", oracle="eigenvalue", max_cuts=200)``.  So is a
         :class:`propcvx.bounds.Bound` that you define.
-    labels : bool or float
-        Whether to prove single labels: for each instance, what the other label costs at least,
-        see ``label_costs`` of the result.  The work on a label ends when that cost is known exactly
-        or proved to be at least this number, 0.1 for True.
-    proof : path, optional
-        File to which a proof is written once the interval is closed, for
-        :func:`propcvx.bounds.verify` and ``propcvx verify``: of the linear kernel, with
-        ``intercept="center"``, in the constraint form with a number as ``epsilon``, by branch and
-        bound alone (``kinds="auto"``, no ``labels``), of whole bags with at most 1,000 labelings.
     start : array of shape (n_instances,), optional
         A labeling of -1 and +1 to begin the search with, such as that of an earlier result.
     time_limit : float
@@ -136,8 +111,6 @@ def certify(
         Relative gap at which a labeling counts as proved optimal.
     random_state : int, RandomState or None
         Seed of the search for labelings.
-    n_jobs : int or None
-        Processes with ``labels``, which then work on several labels at once.
     on_event : callable
         Called with a :class:`propcvx.bounds.Event` at each improvement of the interval.
     verbose : bool
@@ -164,8 +137,6 @@ def certify(
     -----
     FailedBoundWarning
         If a bound failed and others did not.
-    UnprovedWarning
-        If no proof could be written, or no label was proved.
 
     Examples
     --------
@@ -185,8 +156,6 @@ def certify(
             f"certify(model[-1], model[:-1].transform(X), y), got {X!r:.200}."
         )
     check_number("C", C, above=0.0)
-    margin = MARGIN * labels if isinstance(labels, bool | np.bool_) else labels
-    check_number("labels", margin, least=0.0)
     check_number("tol", tol, least=0.0)
     check_number("time_limit", time_limit, above=0.0)
     method = KernelMethod(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
@@ -197,31 +166,15 @@ def certify(
     problem = LabelingProblem(data.bags, C, weights, loss, features=features)
     if problem.least_cost < 0.0:
         raise InputError(f"loss must not be negative, as gaps are relative, got {loss!r:.200}.")
-    bounds, written = find_bounds(kinds, problem), None
-    if proof is not None:
-        posed = {"kernel": kernel, "intercept": intercept, "C_p": C_p}
-        if (given := {**posed, "labels": labels, "kinds": kinds}) != PROVABLE:
-            raise InputError(f"proof needs {PROVABLE}, got {given}.")
-        check_number("epsilon", epsilon, least=0.0)
-        if not Path(proof).absolute().parent.is_dir() or Path(proof).is_dir():
-            raise InputError(f"proof must be a file in a folder that exists, got {proof}.")
-        written = Proof(problem)
-        bounds = {"branch_and_bound": Bound(written.run)}
+    bounds = find_bounds(kinds, problem)
     share, least = feature_map.share_of_bounds(C), problem.least_cost
     bar = tqdm(desc="nodes", disable=not verbose)
     with bar, one_thread(len(features)):
         interval = Interval(tol, time_limit, on_event, progress=bar)
         interval.gram_lower = lambda lower: lower - (1.0 - share) * max(lower - least, 0.0)
         search = SwapSearch.of(problem, interval)
-        work = _Certification(search, LabelCosts(search, margin, n_jobs) if margin else None)
+        work = _Certification(search)
         reason = work.run(bounds, start, check_random_state(random_state))
-        if written is not None and interval.closed:
-            try:
-                written.write(proof, interval, search, epsilon)
-            except OSError as error:
-                warn(f"No proof is written: {error}.", UnprovedWarning)
-        elif written is not None:
-            warn(f"No proof is written, as {reason.value}.", UnprovedWarning)
     return work.result(reason)
 
 
@@ -262,35 +215,23 @@ class _Certification:
     ----------
     search : SwapSearch
         It has the problem and the interval.
-    costs : LabelCosts or None
-        Of the same search, where single labels are to be proved.
     failures : dict
         The errors of bounds, unless one says that a bound is false: that one is raised.
     """
 
     search: SwapSearch
-    costs: LabelCosts | None
     failures: dict[str, Exception] = field(default_factory=dict)
 
     def run(self, bounds: dict[str, Bound], start: Any, random: RandomState) -> StopReason:
-        """Compute bounds and costs of labels until all is proved or time is over; why it ended."""
-        interval, costs = self.search.interval, self.costs
-        time_limit = interval.time_limit
-        if costs is not None:
-            interval.time_limit = BOUNDS_SHARE * time_limit
+        """Compute bounds until the interval is closed or time is over; why it ended."""
         try:
             if start is not None:
                 self.search.plane(_allowed(start, self.search.problem))
-            reason = self._prove_bounds(bounds, random)
-            if costs is not None:
-                interval.time_limit = time_limit
-                with self._failing_alone("labels"):
-                    costs.run()
-            return StopReason.PROVED if interval.closed else reason
+            return self._prove_bounds(bounds, random)
         except OutOfTimeError:
             return StopReason.OUT_OF_TIME
         except KeyboardInterrupt:
-            if interval.labeling is None:
+            if self.search.interval.labeling is None:
                 raise
             return StopReason.INTERRUPTED
 
@@ -334,14 +275,6 @@ class _Certification:
             )
         for name, error in self.failures.items():
             warn(f"bound {name!r} failed: {error}", FailedBoundWarning)
-        of_labels = {} if self.costs is None else self.costs.as_given()
-        status = of_labels.get("label_status")
-        if status is not None and reason is not StopReason.PROVED and (status == "open").all():
-            warn(
-                f"No label is proved, as {reason.value}; label_costs has what little is known. "
-                "A larger time_limit, a smaller C or smaller bags help.",
-                UnprovedWarning,
-            )
         return CertifiedInterval(
             max(interval.lower, problem.least_cost),
             interval.upper,
@@ -352,5 +285,4 @@ class _Certification:
             reason,
             interval.seconds,
             {name: f"{type(error).__name__}: {error}" for name, error in self.failures.items()},
-            **of_labels,
         )

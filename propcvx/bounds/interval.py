@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 from propcvx.arrays import Array
@@ -181,16 +180,6 @@ class CertifiedInterval(Bounds):
         Wall time.
     failures : dict of str to str
         Bounds that failed, and their errors; what they had proved before counts.
-    label_costs, label_costs_at_most : arrays of shape (n_instances,), optional
-        With ``labels``, bounds on the cost of the other label: the best value with this label
-        forced to the opposite of ``labeling``, less ``upper``, as a share of ``upper``.  Infinite
-        where the other label is not allowed; a negative lower bound means that a better labeling
-        with the other label may exist.
-    label_status : array of str of shape (n_instances,), optional
-        ``"proved"``: every labeling within ``tol`` of the best has this label.  ``"tied"``: one
-        with the other label is within ``tol`` of the best known.  ``"open"``: neither is known.
-    label_seconds : array of shape (n_instances,), optional
-        Time of the work on each label, without that on all of them.
     """
 
     proved_optimal: bool
@@ -200,10 +189,6 @@ class CertifiedInterval(Bounds):
     stop_reason: StopReason
     seconds: float
     failures: dict[str, str] = field(default_factory=dict)
-    label_costs: Array | None = None
-    label_costs_at_most: Array | None = None
-    label_status: NDArray[np.str_] | None = None
-    label_seconds: Array | None = None
 
     def __str__(self) -> str:
         """The interval, the bounds that improved it, and advice."""
@@ -220,10 +205,6 @@ class CertifiedInterval(Bounds):
         width = max(map(len, best), default=0)
         lines += [f"  {bound:<{width}}  lower bound {lower:.6g}" for bound, lower in best.items()]
         lines += [f"  {bound} failed: {error}" for bound, error in self.failures.items()]
-        if self.label_status is not None:
-            names, counts = np.unique(self.label_status, return_counts=True)
-            parts = [f"{count} {name}" for name, count in zip(names, counts, strict=True)]
-            lines.append(f"Labels: {', '.join(parts)}.")
         if not self.proved_optimal:
             lines.append(f"Advice: {self.stop_reason.advice}.")
         return "\n".join(lines)

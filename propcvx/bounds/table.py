@@ -13,7 +13,6 @@ import numpy as np
 from cvxpy import OPTIMAL
 
 from propcvx.bounds.branch_and_bound import BagMoments
-from propcvx.bounds.directions import best_of_arcs
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.pieces import divide
@@ -83,13 +82,6 @@ def _refuses_to_list(problem: LabelingProblem) -> str | None:
     return f"lists at most {MOST_LISTED:,} labelings, here are {size}; use 'branch_and_bound'"
 
 
-def _refuses_directions(problem: LabelingProblem) -> str | None:
-    if not problem.constraint_form:
-        return "needs the constraint form; use 'branch_and_bound'"
-    rank = problem.features.shape[1]
-    return None if rank <= 2 else f"needs at most 2 features, here are {rank}; use 'bag_moments'"
-
-
 def bag_moments(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
     """The moment bound with a copy of the weights for every bag."""
     moments = BagMoments(problem, interval, search, "bag_moments")
@@ -104,7 +96,6 @@ def branch_and_bound(problem: LabelingProblem, interval: Interval, search: SwapS
 BOUNDS: Mapping[str, Bound] = MappingProxyType(
     {
         "enumeration": Bound(enumeration, _refuses_to_list, finds=True),
-        "directions": Bound(best_of_arcs, _refuses_directions, finds=True),
         "bag_moments": Bound(bag_moments, automatic=False),
         "branch_and_bound": Bound(branch_and_bound),
     }

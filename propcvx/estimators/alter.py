@@ -13,23 +13,20 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
-from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
 from propcvx.alternating.polish import POLISHES, PropSVMSearch
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.bags.targets import ONE_CLASS
 from propcvx.checks import check_choice, check_count, check_flag, check_number, named
-from propcvx.errors import InputError, SolverError
+from propcvx.errors import SolverError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import known_variance, weight_of_hinge
 from propcvx.estimators.starts import MethodStart, Start, starts_of
 from propcvx.history import Fitted
-from propcvx.labelings.classes import check_class_loss
 from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES
 from propcvx.solvers.table import TEACHING_SIZE
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.problem import PropSVM
-from propcvx.svm.step import RememberedStep, Step, remembered, svm_step
+from propcvx.svm.step import RememberedStep, remembered, svm_step
 from propcvx.svm.training import proportion_term
 
 RATIO = 10.0
@@ -43,8 +40,7 @@ class AlterPropSVM(BagClassifier):
     The algorithm alternates between the SVM for fixed labels and the best labels for a fixed
     separator (Propositions 1 and 2).  With annealing, the weight C* of the losses rises to C
     meanwhile.  Of several starts, the one with the smallest final objective wins.  The result is a
-    local minimum.  With more than two classes the SVM is :func:`propcvx.programs.crammer_singer`,
-    and the only loss is the hinge loss.
+    local minimum.
 
     A ``sample_weight`` :math:`c_i` multiplies the loss of instance i, in addition to the weights of
     the ``instance_loss``, if it has weights; the number of positives in a bag counts every instance
@@ -122,8 +118,7 @@ class AlterPropSVM(BagClassifier):
         Number of starts that run at the same time, see :class:`joblib.Parallel`; the result does
         not depend on it.  Up to 1,000 instances the starts run one after the other, in this
         process, and use each other's solved SVMs, which is faster than running in parallel.  Not
-        so with a ``polish``, another ``instance_loss``, more than two classes, several solvers, or
-        ``solver_options``.
+        so with a ``polish``, another ``instance_loss``, several solvers, or ``solver_options``.
     random_state : int, RandomState or None
         Seeds the random labelings.
     verbose : bool
@@ -138,16 +133,16 @@ class AlterPropSVM(BagClassifier):
         ``classes_``.
     history_ : History
         Objective, C*, changed labels, solver, status and time of every round of the winner.
-    n_iter_ : int
+    n_iter_ : int, with two classes
         Number of rounds of the winner.
     stop_reason_ : StopReason
         Why the last repeat loop of the winner stopped, or why the other starts were not finished;
         ``stop_reason_.advice`` is what to try.
-    C_, C_p_ : float
+    C_, C_p_ : float, with two classes
         The weights that were used.
-    start_ : Start
+    start_ : Start, with two classes
         The kind of start that won.
-    start_objectives_ : array
+    start_objectives_ : array, with two classes
         Final objective of every start that was finished.
     coef_ : array of shape (1, n_features)
         Weights, for the linear kernel; a row for each of more than two classes.
@@ -198,12 +193,8 @@ class AlterPropSVM(BagClassifier):
         random = check_random_state(self.random_state)
         starts = starts_of(self.init, self.n_init, self.annealing, problem.bags, problem.C)
         features = feature_map.features
-        if isinstance(problem, ClassPropSVM):
-            n_classes = problem.bags.n_classes
-            step: Step = CrammerSingerStep(features, self._solve, n_classes=n_classes)
-        else:
-            step = svm_step(features, problem.instance_loss, self._solve)
-            step = remembered(step, feature_map.solved)
+        unremembered = svm_step(features, problem.instance_loss, self._solve)
+        step = remembered(unremembered, feature_map.solved)
         search = PropSVMSearch(problem, step, features)
         each = [start for start in starts for _ in range(start.repeats)]
         seeds = [random.randint(2**31) for _ in each]
@@ -245,18 +236,6 @@ class AlterPropSVM(BagClassifier):
         self.n_iter_ = len(best.history)
         return replace(best, stopped_by=stopped_by)
 
-    def _run_classes(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        """Algorithm 1 with the SVM of Crammer and Singer."""
-        able = {"instance_loss": "hinge", "polish": "none"}
-        unable = [name for name, only in able.items() if getattr(self, name) != only]
-        if unable or bags.weights is not None:
-            raise InputError(
-                f"{', '.join(unable) or 'sample_weight'} must be as by default with more than two "
-                f"classes ({bags.n_classes}) in AlterPropSVM; InvCal, MeanMap and ConvPropSVM take "
-                f"any sample_weight, and {ONE_CLASS}."
-            )
-        return self._run(feature_map, bags)
-
     def _certified_form(self) -> dict[str, Any]:
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
         weighted = bool(np.any(np.not_equal(instance_loss.weights, 1.0)))
@@ -265,7 +244,7 @@ class AlterPropSVM(BagClassifier):
         loss, weights = self.proportion_loss, self.bag_weights
         return {"C": self.C_, "C_p": self.C_p_, "loss": loss, "bag_weights": weights}
 
-    def _problem(self, bags: Bags, variance: Callable[[], float]) -> Any:
+    def _problem(self, bags: Bags, variance: Callable[[], float]) -> PropSVM:
         """The problem, from checked parameters; its C has the mean weight of the instances."""
         self.C_ = weight_of_hinge(self.C, variance)
         scaled = isinstance(self.C_p, str) and self.C_p == "scale"
@@ -284,8 +263,6 @@ class AlterPropSVM(BagClassifier):
             "proportion_loss", self.proportion_loss, C_p, self.bag_weights, bags
         )
         C, bags = self.C_ * bags.mean_weight, replace(bags, mean_weight=1.0)
-        if bags.multiclass:
-            return ClassPropSVM(bags, C, weights, check_class_loss(loss))
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
         return PropSVM(bags, C, weights, loss, instance_loss.of_bags(bags))
 
@@ -308,10 +285,8 @@ def _n_undecided(bags: Bags) -> int:
 
 
 def _size(scores: Array, bags: Bags) -> float:
-    """Weighted root mean square of scores; of several classes, of their distances from the mean."""
-    apart = scores - scores.mean(axis=1, keepdims=True) if scores.ndim > 1 else scores[:, None]
-    squares = np.square(apart).sum(axis=1)
-    return float(np.sqrt(np.average(squares, weights=bags.relative_weights)))
+    """Weighted root mean square of scores."""
+    return float(np.sqrt(np.average(np.square(scores), weights=bags.relative_weights)))
 
 
 def _averaged(end: Fitted, first: Fitted, share: float, features: Array, bags: Bags) -> Fitted:

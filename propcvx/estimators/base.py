@@ -75,7 +75,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         y : bag target of shape (n_instances,), or labels
             Made by :func:`propcvx.bag_target`.  A plain vector of labels of two classes is the
             fully supervised case: every instance a bag of one.  With a table of more than two
-            classes a method without a program of its own for them fits each class against the rest.
+            classes each is fitted against the rest.
         sample_weight : array of shape (n_instances,), optional
             Weights :math:`c_i \ge 0` of the instances, not all zero, one by default; the class
             says what they multiply.  They change neither the share of positives in a bag, of which
@@ -150,7 +150,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         """Run the method on the features of the instances in the order of the bags."""
 
     def _run_classes(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        """The same with more than two classes: each against the rest, unless there is a program.
+        """The same with more than two classes: each against the rest.
 
         The weights have shape (rank, n_classes), and there are as many biases.  The labels are
         those of the largest scores, unless they are known; the objective is the sum over the

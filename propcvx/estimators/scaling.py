@@ -35,8 +35,7 @@ def weight_of_hinge(C: Any, variance: Callable[[], float]) -> float:
 
 def known_variance(features: Array, bags: Bags) -> float:
     """Total variance of the instances whose label or whose bag's share is known."""
-    two = bags.against_rest(1) if bags.multiclass else bags
-    instances = np.unique(two.with_known_apart().of_shares()[1])
+    instances = np.unique(bags.with_known_apart().of_shares()[1])
     return total_variance(features[instances], bags.relative_weights[instances])
 
 

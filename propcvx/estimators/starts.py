@@ -22,7 +22,6 @@ from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.ecological import EcologicalRegression
 from propcvx.estimators.means import InvCal, MeanMap
 from propcvx.history import Fitted
-from propcvx.labelings.classes import nearest_classes
 from propcvx.labelings.feasible import FeasibleLabelings, random_labeling
 from propcvx.svm.kernels import FeatureMap, Kernel
 
@@ -51,9 +50,7 @@ class Start(ABC):
         """A labeling of the bags, entries -1 and +1, with the labels that are known.
 
         Row i of the features is row ``bags.rows[i]`` of the data, and where ``bags.sign`` is -1,
-        the bags have positives and negatives exchanged.  Of more than two classes, where
-        ``bags.multiclass`` is True, the entries are numbers of classes, from 1 on, in the order of
-        the columns of the proportions.
+        the bags have positives and negatives exchanged.
         """
 
     def fitted(self, features: Array, bags: Bags) -> Fitted | None:
@@ -126,8 +123,6 @@ class MethodStart(Start):
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
         """See :class:`Start`."""
         scores = self.fitted(features, bags).scores(features)
-        if bags.multiclass:
-            return nearest_classes(scores, bags)
         return FeasibleLabelings.nearest(bags).best(scores)
 
     def estimator(self) -> BagClassifier:
@@ -136,10 +131,8 @@ class MethodStart(Start):
 
     def fitted(self, features: Array, bags: Bags) -> Fitted:
         """See :class:`Start`."""
-        method = self.estimator()
-        run = method._run_classes if bags.multiclass else method._run
         with muted(IllPosedWarning):  # the method only proposes
-            return run(FeatureMap(Kernel(), features), bags)
+            return self.estimator()._run(FeatureMap(Kernel(), features), bags)
 
 
 @dataclass(frozen=True)
@@ -172,7 +165,7 @@ class LabelingStart(Start):
         super().check(bags)
         labels, n = as_vector(self.labels, bags.n_instances), bags.n_instances
         signs = labels is not None and np.isin(labels, (-1.0, 1.0)).all()
-        if bags.multiclass or not signs:
+        if len(bags.class_names) > 2 or not signs:
             raise InputError(
                 f"init must be one of {list(STARTS)}, a start, several of them, an estimator of "
                 "propcvx, or, with two classes, a labeling of -1 and +1 for the "
@@ -233,8 +226,6 @@ def _can_regress(bags: Bags) -> bool:
 
     Of two bags any line between their means fits.
     """
-    if bags.multiclass:
-        return any(_can_regress(bags.against_rest(number)) for number in bags.label_values)
     seen, _ = bags.with_known_apart().of_shares()
     few = 0 < np.count_nonzero(bags.with_share) < 3
     return not few and bool(np.ptp(seen.proportions) > 0.0)

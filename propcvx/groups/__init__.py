@@ -1,4 +1,4 @@
-"""Shares of groups: bounds that always hold, estimates with intervals, certified ranges."""
+"""Shares of groups: bounds that always hold, estimates with intervals."""
 
 from propcvx.groups.shares import GroupShares, group_shares
 

@@ -19,10 +19,8 @@ from propcvx.bags.targets import (
     is_class_target,
     known_labels,
 )
-from propcvx.bounds import Bound, certify
-from propcvx.bounds.near_best import NearBest
 from propcvx.checks import check_count, check_number, check_same_order
-from propcvx.errors import FailedBoundWarning, InputError, needing, warn
+from propcvx.errors import InputError, needing
 from propcvx.groups.cells import Cells
 from propcvx.groups.estimates import FEW, expected, resampled
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -45,8 +43,6 @@ class GroupShares(Readable):
         - ``least``, ``most``: bounds on its share, from the published shares alone;
         - ``estimate``: that of the classifier or labeling;
         - ``low``, ``high``: the interval of the estimate;
-        - ``certified_least``, ``certified_most``: a range that has the share of every labeling
-          whose value is within ``delta`` of the best;
         - ``truth``.
 
         Only what the arguments ask for has a column.
@@ -79,13 +75,11 @@ def group_shares(
     epsilon: Any = 0.0,
     n_resamples: int = 0,
     level: float = 0.9,
-    delta: float | None = None,
-    certify_options: Mapping[str, Any] | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> GroupShares:
-    r"""Share of positives in groups of instances: bounds, estimates, intervals, certified ranges.
+    r"""Share of positives in groups of instances: bounds, estimates and intervals.
 
     The bounds assume nothing but the published shares: with :math:`n_{gk}` of the :math:`n_k`
     instances of bag k in group g, and m positives in the bag, this part of the group has between
@@ -109,9 +103,8 @@ def group_shares(
         numbers of positives of the bags, they are other ones
         (:class:`propcvx.groups.given_counts.GivenCounts`), which are averaged in each group.
     X : array, sparse matrix or DataFrame of shape (n_instances, n_features), optional
-        Needed for a classifier, for groups that are a function, and for ``delta``.  For a pipeline,
-        columns may have any type; ``delta`` needs numbers: ``pipeline[:-1].transform(X)``, with
-        ``pipeline[-1]`` as labels.
+        Needed for a classifier and for groups that are a function.  For a pipeline, columns may
+        have any type.
     truth : labeling of shape (n_instances,), optional
         The true labels, to compare with: -1 and +1, or names of classes with a table.
     sample_weight : array of shape (n_instances,), optional
@@ -131,13 +124,6 @@ def group_shares(
         more than the columns of X say, is not in the interval.
     level : float
         Level of the interval, in (0, 1).
-    delta : float, optional
-        For the certified range.  The range contains the share of every labeling whose value, in the
-        problem of :func:`propcvx.bounds.certify`, is at most :math:`1 + \delta` times the best
-        value.  It may be wider than necessary.  For bags that do not cross.
-    certify_options : dict, optional
-        Arguments of :func:`propcvx.bounds.certify` for the certified range, such as
-        ``{"C": 0.1, "time_limit": 60.0}``; not ``epsilon``, ``C_p`` or ``kinds``.
     random_state : int, RandomState or None
         Seed of the resamples.
     n_jobs : int or None
@@ -157,8 +143,6 @@ def group_shares(
 
     Warns
     -----
-    FailedBoundWarning
-        If no certified range is better than the bounds, for instance because time was over.
     PropCVXWarning
         If Ctrl-C has ended the resamples; the interval is made of those that were finished, or NaN
         if they are fewer than 20.
@@ -196,46 +180,10 @@ def group_shares(
         columns["low"], columns["high"] = (
             np.quantile(counts, ends, axis=0) if len(counts) >= FEW else [np.nan] * 2
         )
-    if delta is not None:
-        check_number("delta", delta, least=0.0)
-        options = {"epsilon": epsilon, "verbose": verbose}
-        columns |= _near(cells, X, y, bounds, delta, options, certify_options or {})
     if truth is not None:
         columns["truth"] = weighted @ (_complete(truth, y) > 0)
     positive = classes_of(y).tolist()[1]
     return GroupShares(*_tables(cells, weighted.sum(axis=1), columns), positive)
-
-
-def _near(
-    cells: Cells,
-    X: Any,
-    y: NDArray[np.void],
-    bounds: tuple[Array, Array],
-    delta: float,
-    options: Mapping[str, Any],
-    certify_options: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Ends of the certified ranges of sets, no wider than the bounds."""
-    if X is None:
-        raise InputError("X must be given for delta, got None.")
-    if other := {"epsilon", "C_p", "kinds"} & certify_options.keys():
-        raise InputError(
-            f"certify_options must not have {sorted(other)}: its labelings have the shares within "
-            "the epsilon of group_shares, and its bound is that of the ranges."
-        )
-    near = NearBest(cells.sets, delta)
-    result = certify(X, y, **{**options, **certify_options, "kinds": [Bound(near.run)]})
-    ends = zip(near.counts(), (1, -1), strict=True)
-    least, most = (cells.weighed(cells.sets, counts, sign) for counts, sign in ends)
-    least, most = np.maximum(least, bounds[0]), np.minimum(most, bounds[1])
-    if np.array_equal([least, most], bounds) and (least < most).any():
-        warn(
-            "no labeling was ruled out, so certified ranges are the bounds that the shares give; "
-            f"certify stopped as {result.stop_reason.value}. A longer time_limit, a smaller delta "
-            "or a smaller C may do.",
-            FailedBoundWarning,
-        )
-    return {"certified_least": least, "certified_most": most}
 
 
 def _complete(truth: Any, y: NDArray[np.void]) -> Signs:

@@ -44,7 +44,7 @@ def interval_comparison(comparisons: Comparisons) -> Figure:
     ----------
     comparisons : sequence of (str, sequence of mapping)
         For each panel its heading and the rows of
-        :func:`propcvx.laboratory.relaxations.compare_relaxations`.
+        :func:`propcvx.relaxation.compare_relaxations`.
 
     Returns
     -------

@@ -10,13 +10,12 @@ from matplotlib.collections import LineCollection
 
 from propcvx.errors import InputError
 from propcvx.groups import GroupShares
-from propcvx.plotting.style import BLUE, GREY, ORANGE, VERMILION, axes_of
+from propcvx.plotting.style import BLUE, GREY, VERMILION, axes_of
 
 POINT: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "markersize": 5}
 CROSS: dict[str, Any] = {"color": VERMILION, "marker": "x", "linestyle": "", "markersize": 6}
 RANGES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("least", "most", "bounds", {"color": GREY, "alpha": 0.3, "linewidth": 9}),
-    ("certified_least", "certified_most", "certified range", {"color": ORANGE, "linewidth": 5}),
     ("low", "high", "interval", {"color": BLUE, "linewidth": 2}),
 )
 """Columns of the ends of each range, its name, and how it is drawn."""
@@ -62,7 +61,7 @@ def tomography(result: GroupShares, ax: Axes | None = None) -> Axes:
 
 
 def group_ranges(result: GroupShares, ax: Axes | None = None) -> Axes:
-    """The share of each group: bounds, certified range, interval, estimate and truth.
+    """The share of each group: bounds, interval, estimate and truth.
 
     Parameters
     ----------

@@ -14,7 +14,6 @@ from propcvx.programs.bag_means import (
     inv_cal_targets,
     laplacian_class_means,
 )
-from propcvx.programs.crammer_singer import crammer_singer
 from propcvx.programs.labeling import (
     counted_labeling,
     exact_separation,
@@ -30,7 +29,6 @@ from propcvx.programs.lifted import (
     lifted_svm,
     lifted_svm_dual,
     mixture,
-    near_best_count,
     square_loss_matrix,
 )
 from propcvx.programs.mkl import mkl_epigraph, mkl_group, mkl_inner
@@ -41,7 +39,6 @@ from propcvx.programs.structures import (
     GroupMaster,
     InvCalDual,
     LogisticModel,
-    MulticlassSVM,
     RestrictedMaster,
     RidgeRegression,
     SecondMomentFit,
@@ -55,7 +52,6 @@ __all__ = [
     "InvCalDual",
     "Lifting",
     "LogisticModel",
-    "MulticlassSVM",
     "ProblemClass",
     "Program",
     "RestrictedMaster",
@@ -69,7 +65,6 @@ __all__ = [
     "conditional_exponential_model",
     "constrained_psvm",
     "counted_labeling",
-    "crammer_singer",
     "diffrac",
     "ecological_regression",
     "exact_separation",
@@ -88,7 +83,6 @@ __all__ = [
     "mkl_epigraph",
     "mkl_group",
     "mkl_inner",
-    "near_best_count",
     "psvm",
     "second_moments",
     "square_loss_matrix",

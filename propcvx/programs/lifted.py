@@ -414,63 +414,6 @@ def bag_moments(
     return build("bag_moments", "", cp.Minimize(objective), constraints)
 
 
-def near_best_count(
-    features: Sequence[Array],
-    labelings: Sequence[Array],
-    costs: Sequence[Array],
-    counts: Sequence[Array],
-    C: float,
-    most: float,
-) -> Program:
-    r"""The least number of positives of a group over the labelings near the best one, relaxed.
-
-    .. math::
-
-        \min \; \sum_k \sum_{y \in Y_k} m_k(y) \mu_{ky} \quad \text{s.t.} \quad
-        \text{the objective is at most } v
-
-    with the objective, variables and constraints of :func:`bag_moments`.  A labeling whose SVM
-    value and costs are at most v is feasible, so the value is a lower bound on its number of
-    positives in the group.
-
-    Parameters
-    ----------
-    features, labelings, costs, C
-        As in :func:`bag_moments`.
-    counts : sequence of K arrays of shape (P_k,)
-        :math:`m_k(y)`: positives of the group in each labeling of a bag; minus that for an upper
-        bound.
-    most : float
-        v.
-
-    Returns
-    -------
-    Program
-        Variables and constraints of :func:`bag_moments`, and ``near``, whose dual >= 0 is minus
-        the slope of the number in v.
-
-    Examples
-    --------
-    >>> features, labelings = [np.array([[-1.0], [1.0]])], [np.array([[-1.0, 1.0], [1.0, -1.0]])]
-    >>> counts = [np.array([0.0, 1.0])]  # positives among the first instance alone
-    >>> print(near_best_count(features, labelings, [np.zeros(2)], counts, 1.0, 0.6))
-    near_best_count: semidefinite program
-      minimize    [2] @ mu_0
-      subject to  mixture_0: sum(mu_0) == 1
-                  agree_0:   sum(U_0, axis=1) == m
-                  moments_0: vstack(hstack(W, U_0), hstack(U_0.T, diag(mu_0))) >> 0
-                  margin_0:  [2x1] @ mu_0 - [2x2] * (F_0 @ U_0) <= xi_0
-                  slack_0:   0 <= xi_0
-                  near:      0.5 * Trace(W) + 1 * sum(xi_0) <= 0.6
-      variables   mu_0 (2), U_0 (1 x 2), m (1), W (1 x 1, symmetric), xi_0 (2 x 2)
-    """
-    mixtures = bag_moments(features, labelings, costs, C)
-    count = sum(m @ mixtures.variables[f"mu_{k}"] for k, m in enumerate(counts))
-    near = mixtures.problem.objective.expr <= most
-    constraints = {**mixtures.constraints, "near": near}
-    return build("near_best_count", "", cp.Minimize(count), constraints)
-
-
 def mixture(lifted: Array) -> tuple[Array, Array]:
     r"""Soft labelings :math:`v_t` with a lifted matrix X as the average of :math:`x_t x_t^\top`.
 

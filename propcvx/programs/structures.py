@@ -16,7 +16,6 @@ from scipy.optimize import brentq
 
 from propcvx.arrays import Array, Weight
 from propcvx.checks import check_gram_memory
-from propcvx.labelings.classes import hinge_sum
 from propcvx.labelings.losses import best_offset, best_regression_bias
 
 Values = Mapping[str, Array]
@@ -339,51 +338,6 @@ class LogisticModel(Structure):
         fall += float(np.logaddexp(zero, -zero))
         excess = float(gradient @ gradient) / (4.0 * lam)
         return excess / max(fall, np.finfo(float).eps)
-
-
-@dataclass(frozen=True, eq=False)
-class MulticlassSVM(Structure):
-    r"""The SVM of Crammer and Singer.
-
-    Attributes
-    ----------
-    features : array of shape (N, r)
-        F.
-    """
-
-    features: Array = field(repr=False)
-
-    def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
-        """Relative gap between alpha made feasible and the weights, its own or those found."""
-        if duals.get("margin") is None:
-            return None
-        A = self.feasible(values["Y"], duals["margin"] / max(float(values["C"]), TINY))
-        return relative_gap(*self.bounds(values, A, variables["W"], variables["b"])[:2])
-
-    def feasible(self, Y: Array, A: Array) -> Array:
-        r""":math:`A = \alpha / C` with rows that sum to one, and columns to the counts of Y."""
-        A, counts = np.maximum(A, 0.0), Y.sum(axis=0)
-        A = A / np.maximum(A.sum(axis=1, keepdims=True), 1.0)
-        A = A * (counts / np.maximum(A.sum(axis=0), np.maximum(counts, TINY)))
-        rows = np.maximum(0.0, 1.0 - A.sum(axis=1))
-        columns = np.maximum(0.0, counts - A.sum(axis=0))
-        return np.asarray(A + np.outer(rows, columns / (columns.sum() or 1.0)))
-
-    def bounds(self, values: Values, A: Array, W: Array, b: Array) -> tuple[float, float, Array]:
-        r"""Bounds on the optimal value, and the weights that the upper one is of.
-
-        A feasible A has :math:`C \sum_{ic} A_{ic} (1 - Y_{ic}) - \|W_A\|^2` with
-        :math:`W_A = \tfrac C2 F^\top (Y - A)`; the weights are these or W, and the bias is b.
-        """
-        Y, C = values["Y"], float(values["C"])
-        of_alpha = 0.5 * C * (self.features.T @ (Y - A))
-        lower = C * float(np.sum(A * (1.0 - Y))) - float(np.square(of_alpha).sum())
-        each = [
-            float(np.square(weights).sum()) + C * hinge_sum(self.features @ weights + b, Y)
-            for weights in (of_alpha, W)
-        ]
-        best = int(np.argmin(each))
-        return lower, each[best], (of_alpha, W)[best]
 
 
 def feasible_in_box(v: Array, lower: Array, upper: Array) -> Array:

@@ -10,6 +10,7 @@ all.
 """
 
 from propcvx.relaxation.bounds import labeling_upper_bound, relaxation_lower_bound
+from propcvx.relaxation.comparison import compare_relaxations
 from propcvx.relaxation.cutting_planes import CuttingPlanes
 from propcvx.relaxation.lifted import Diffrac, Lifted, SquareLossResult
 from propcvx.relaxation.mixed_integer import ContinuousLabels, MixedInteger
@@ -26,6 +27,7 @@ __all__ = [
     "Relaxation",
     "RelaxationResult",
     "SquareLossResult",
+    "compare_relaxations",
     "labeling_upper_bound",
     "relaxation_lower_bound",
 ]

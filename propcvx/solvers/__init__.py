@@ -5,6 +5,7 @@ specialised ones stand in the same table and leave the same answer.
 """
 
 from propcvx.solvers.call import Solve, SolverNames, solve
+from propcvx.solvers.comparison import compare_solvers
 from propcvx.solvers.residuals import Residuals, residuals_of
 from propcvx.solvers.solution import Answer, Solution
 from propcvx.solvers.solver import Solver
@@ -24,6 +25,7 @@ __all__ = [
     "Solver",
     "SolverNames",
     "automatic",
+    "compare_solvers",
     "find_solver",
     "residuals_of",
     "solve",

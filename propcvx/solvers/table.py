@@ -12,7 +12,6 @@ from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import (
     InvCalDual,
     LogisticModel,
-    MulticlassSVM,
     ProblemClass,
     Program,
     RestrictedMaster,
@@ -23,7 +22,6 @@ from propcvx.programs import (
 )
 from propcvx.solvers.solution import Answer
 from propcvx.solvers.solver import OptionsOf, Solver, did_you_mean, same
-from propcvx.solvers.specialised.crammer_singer import run_crammer_singer
 from propcvx.solvers.specialised.eigenvalues import run_eigenvalues
 from propcvx.solvers.specialised.libsvm import run_libsvm
 from propcvx.solvers.specialised.logistic import run_logistic
@@ -180,7 +178,6 @@ SPECIALISED = (
     specialised("ridge", run_ridge, RidgeRegression),
     specialised("eigenvalues", run_eigenvalues, SecondMomentFit),
     specialised("logistic", run_logistic, LogisticModel),
-    specialised("multiclass_interior_point", run_crammer_singer, MulticlassSVM),
 )
 """Solvers of one structure each, which do not go through CVXPY."""
 

@@ -38,7 +38,7 @@ from propcvx.alternating.algorithm import Iterate
 from propcvx.datasets import bags_by_cluster
 from propcvx.errors import InputError
 from propcvx.history import StopReason
-from propcvx.laboratory.relaxations import compare_relaxations
+from propcvx.relaxation.comparison import compare_relaxations
 from propcvx.svm.step import Separator
 
 RANDOM = np.random.RandomState(0)
@@ -104,9 +104,9 @@ ITERATE = Iterate(
 
 
 def shares(given):
-    model, limits = given.fitted(), {"C": 0.01, "time_limit": 5.0}
+    model = given.fitted()
     first = group_shares(Y, GROUPS, model, given.X, n_resamples=20)
-    second = group_shares(Y, GROUPS, model[-1], given.numbers, delta=0.1, certify_options=limits)
+    second = group_shares(Y, GROUPS, model[-1], given.numbers)
     kept = [table.drop(columns=["low", "high"]) for table in (first.groups, first.cells)]
     return [*kept, second.groups]
 
@@ -118,8 +118,8 @@ def checked(given):
 
 
 def table_of(given):
-    (row,) = compare_relaxations(given.numbers, Y, 0.1, kinds=["diffrac"])[1:]
-    return [row["upper"], row["bag_error"]]
+    (row,) = compare_relaxations(given.numbers, Y, 0.1, "diffrac")
+    return [row["upper"]]
 
 
 def boundary(given):
@@ -168,7 +168,7 @@ def test_every_public_function_of_X_is_called():
             propcvx.bags.model_selection,
             propcvx.plotting,
         ),
-        *(propcvx.datasets, propcvx.laboratory.relaxations),
+        *(propcvx.datasets, propcvx.relaxation.comparison),
     ]
     public = {
         name: value

@@ -1,17 +1,11 @@
-"""More than two classes: targets, the labeling step, the SVM of Crammer and Singer, the fits."""
+"""More than two classes: targets, and fits of each class against the rest."""
 
 import pickle
-from dataclasses import replace
-from functools import cache
-from itertools import product
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from effort import examples
-from hypothesis import given
-from hypothesis import strategies as st
 from methods import each_method
 from sklearn.base import clone
 from small_problems import small_problem
@@ -31,16 +25,9 @@ from propcvx import (
     group_shares,
     one_class_target,
 )
-from propcvx.alternating.algorithm import alternate
-from propcvx.alternating.crammer_singer import ClassPropSVM, CrammerSingerStep
 from propcvx.bags.targets import classes_of, is_bag_target
 from propcvx.errors import InputError
-from propcvx.estimators.starts import Start
-from propcvx.labelings.classes import best_classes, class_hinge, class_loss
-from propcvx.labelings.losses import PROPORTION_LOSSES, constraint, epsilon_insensitive
 from propcvx.plotting import boundary, coefficients
-from propcvx.programs import crammer_singer
-from propcvx.solvers import solve
 
 ill_posed = pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
 
@@ -113,25 +100,14 @@ def test_a_target_that_was_changed_is_refused(y, text):
         Bags.from_target(y, table=True)
 
 
-class OfTwo(Start):
-    """A start of one's own that knows -1 and +1 only."""
-
-    def labeling(self, features, bags, random):
-        return random.choice((-1.0, 1.0), len(features))
-
-
 def test_what_is_for_two_classes_says_so():
     X, y, _ = class_problem(0)
     for call in (
         lambda: certify(X, y, kinds="enumeration", time_limit=1.0),
         lambda: Bags.from_target(y),
         lambda: AlterPropSVM(init=LabelingStart(np.ones(16))).fit(X, y),
-        lambda: AlterPropSVM(polish="swaps").fit(X, y),
-        lambda: AlterPropSVM(init=OfTwo()).fit(X, y),
         lambda: boundary(InvCal().fit(X[:, :2], y), X[:, :2]),
         lambda: coefficients([InvCal().fit(X, y)], "C_p"),
-        lambda: AlterPropSVM(instance_loss="logistic").fit(X, y),
-        lambda: AlterPropSVM(proportion_loss=constraint(0.1)).fit(X, y),
         lambda: group_shares(y, X[:, 0] > 0),
     ):
         with pytest.raises(InputError, match=r"class"):
@@ -162,175 +138,6 @@ def test_a_table_of_two_columns_is_the_fit_of_two_classes(method):
     np.testing.assert_allclose(
         second.predict_proba(problem.X), first.predict_proba(problem.X), atol=1e-6
     )
-
-
-# --- the labeling step ------------------------------------------------------------------------
-
-
-@cache
-def all_labelings(n, n_classes):
-    return np.array(list(product(range(1, n_classes + 1), repeat=n)))
-
-
-@examples(150)
-@given(
-    seed=st.integers(0, 2**31 - 1),
-    n_classes=st.integers(2, 4),
-    loss=st.sampled_from([*PROPORTION_LOSSES, "squared of the nearest", "of each bag"]),
-    scale=st.sampled_from([1e-6, 1e-2, 1.0, 1e2]),
-    weight=st.sampled_from([0.0, 1e-3, 1.0, 7.0, 1e6]),
-    whole=st.booleans(),
-)
-def test_labeling_step_is_the_best_of_all_labelings(seed, n_classes, loss, scale, weight, whole):
-    """Whole scores are tied; with shares that no labels have, nearest counts have ties, too."""
-    nearest = replace(PROPORTION_LOSSES["squared"], epsilon="rounding")
-    others = {"of each bag": epsilon_insensitive([0.1, 0.3]), "squared of the nearest": nearest}
-    random, loss = np.random.RandomState(seed), {**PROPORTION_LOSSES, **others}[loss]
-    sizes = random.randint(1, 4, size=2)
-    index, n = np.repeat([0, 1], sizes), sizes.sum()
-    shares = random.multinomial(4, np.full(n_classes, 1 / n_classes), 2) / 4.0
-    shares += 1e-9 * (shares.sum(axis=0) == 0)
-    bags = Bags.from_target(
-        bag_target(index, shares / shares.sum(axis=1, keepdims=True)), table=True
-    )
-    known = random.randint(1, n_classes + 1, size=n) * (random.uniform(size=n) < 0.2)
-    bags, scores = replace(bags, labels=known), random.randn(n, n_classes)
-    scores = np.round(scores) if whole else scale * scores
-    weights, losses = weight * np.array([1.0, 3.0]), class_hinge(scores)
-    rows = all_labelings(n, n_classes)
-    rows = rows[((known == 0) | (rows == known)).all(axis=1)]
-    counts = np.array([bags.counts_of(row) for row in rows])
-    gaps = counts / sizes[:, None] - bags.proportions
-    width = 0.0 if loss.dead_zone is None else np.broadcast_to(loss.dead_zone, 2)[:, None]
-    beyond = np.maximum(0.0, np.abs(gaps) - width)  # the losses are even
-    of_bags = 0.5 * loss.of(beyond).sum(axis=2)
-    if loss.epsilon is not None:
-        far = np.abs(sizes[:, None] * gaps).sum(axis=2)
-        of_bags = np.where(far <= far.min(axis=0) + 1e-5, of_bags, np.inf)
-    finite = [class_loss(loss, bags, each) for each in counts]
-    np.testing.assert_allclose(np.where(np.isinf(of_bags), np.inf, finite), of_bags, atol=1e-15)
-    values = losses[np.arange(n), rows - 1].sum(axis=1) + np.where(
-        np.isinf(of_bags), np.inf, weights * np.where(np.isinf(of_bags), 0.0, of_bags)
-    ).sum(axis=1)
-    for ties in (None, random.randn(n, n_classes)):
-        answer = best_classes(losses, bags, loss, weights, ties)
-        place = np.flatnonzero((rows == answer).all(axis=1))
-        assert len(place) == 1
-        assert values[place[0]] == pytest.approx(values.min(), rel=1e-9, abs=1e-9 * scale)
-
-
-def test_of_tied_labelings_the_preferred_one_is_taken():
-    y = bag_target([0] * 6, [[1 / 3, 1 / 3, 1 / 3]])
-    bags, before = Bags.from_target(y, table=True), np.array([3, 1, 2, 2, 1, 3])
-    ties = (before[:, None] == [1, 2, 3]).astype(float)
-    for scores in (np.zeros((6, 3)), np.tile([3.0, 1.0, 0.0], (6, 1))):
-        answer = best_classes(
-            class_hinge(scores), bags, PROPORTION_LOSSES["absolute"], np.array([99.0]), ties
-        )
-        np.testing.assert_array_equal(answer, before)
-
-
-# --- the SVM ----------------------------------------------------------------------------------
-
-
-def data_of_kind(kind):
-    random = np.random.RandomState(0)
-    codes = np.concatenate([np.arange(3), random.randint(0, 3, 57)])
-    X = random.randn(60, {"few": 2, "more": 90}.get(kind, 4))
-    X[:, 0] += codes + 20.0 * codes * (kind == "separable")
-    if kind == "rare":
-        codes = np.r_[0, 1, np.full(58, 2)]
-    if kind == "equal rows":
-        X = np.round(X[:, :1])
-    if kind == "one point":
-        X[:] = 1.0
-    return X - X.mean(axis=0), np.eye(3)[codes]
-
-
-@pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3, 1e6])
-@pytest.mark.parametrize(
-    "kind", ["few", "some", "more", "separable", "rare", "equal rows", "one point"]
-)
-def test_the_interior_point_method_solves_the_program(kind, C):
-    """Weak duality says so: the value of the plane and a bound that no plane is below."""
-    X, Y = data_of_kind(kind)
-    program = crammer_singer(X, 3).set(Y=Y, C=C)
-    answer = solve(program, "multiclass_interior_point", tol=1e-6)
-    assert answer.status == "optimal"
-    W, b, alpha = answer.variables["W"], answer.variables["b"], answer.duals["margin"]
-    assert alpha.min() >= 0.0
-    np.testing.assert_allclose(alpha.sum(axis=1), C, rtol=1e-9)
-    np.testing.assert_allclose(alpha.sum(axis=0), C * Y.sum(axis=0), rtol=1e-9)
-    value = np.square(W).sum() + C * (Y * class_hinge(X @ W + b)).sum()
-    bound = (alpha * (1 - Y)).sum() - 0.25 * np.square(X.T @ (C * Y - alpha)).sum()
-    assert value == pytest.approx(answer.value, rel=1e-9)
-    assert value - bound <= 1.1e-6 * value + 1e-9 * C
-    if C in (1e-3, 1.0, 1e3):
-        readable = solve(program, "clarabel", tol=1e-8, residuals=False, quiet=True)
-        assert answer.value == pytest.approx(readable.value, rel=2e-6)
-
-
-@pytest.mark.parametrize("counts", [(5, 5, 5), (9, 3, 3), (7, 7, 1), (8, 4, 3)])
-def test_without_use_of_the_features_there_are_no_weights(counts):
-    """At a tiny C the least loss is that of the best bias alone, 1 or 2 for each instance."""
-    X, labeling = np.random.RandomState(0).randn(15, 2), np.repeat([1.0, 2.0, 3.0], counts)
-    X -= np.repeat([X[labeling == k].mean(axis=0) for k in (1, 2, 3)], counts, axis=0)
-    plane = CrammerSingerStep(X, n_classes=3)(labeling, 1e-9)
-    losses = class_hinge(plane.scores)[np.arange(15), labeling.astype(int) - 1].sum()
-    assert not plane.weights.any()
-    assert losses == pytest.approx(min(15, 2 * (15 - max(counts))))
-
-
-# --- Algorithm 1 ------------------------------------------------------------------------------
-
-
-@ill_posed
-@examples(12)
-@given(
-    seed=st.integers(0, 2**31 - 1),
-    loss=st.sampled_from(list(PROPORTION_LOSSES)),
-    C=st.sampled_from([1e-3, 1.0, 1e3]),
-    kernel=st.sampled_from(["linear", "rbf"]),
-    known=st.sampled_from([0.0, 0.3]),
-)
-def test_the_fit_is_a_descent_to_a_fixed_point(seed, loss, C, kernel, known):
-    X, y, names = class_problem(seed, known=known)
-    clf = AlterPropSVM(C, 3.0 * C, n_init=2, init="random", random_state=0, proportion_loss=loss)
-    clf.set_params(kernel=kernel, gamma=0.3).fit(X, y)
-    for before, after in zip(clf.history_, clf.history_[1:], strict=False):
-        if before.C_star == after.C_star:
-            assert after.objective <= before.objective * (1.0 + 1e-12)
-    bags, numbers = Bags.from_target(y, table=True), clf.labeling_ + 1
-    known = bags.labels > 0
-    np.testing.assert_array_equal(numbers[known], bags.labels[known])
-    np.testing.assert_array_equal(clf.transduce()[known], names[known])
-    scores, weights = clf.decision_function(X), 3.0 * C * bags.sizes
-    gram = scores - clf.intercept_
-    norm = np.sum(clf.coef_**2) if kernel == "linear" else np.sum(gram * clf.dual_coef_.T)
-
-    def value(labeling):
-        errors = class_hinge(scores)[np.arange(len(X)), labeling.astype(int) - 1].sum()
-        of_bags = class_loss(PROPORTION_LOSSES[loss], bags, bags.counts_of(labeling))
-        return norm + C * errors + weights @ of_bags
-
-    assert value(numbers) == pytest.approx(clf.objective_, rel=1e-6)
-    better = best_classes(class_hinge(scores), bags, PROPORTION_LOSSES[loss], weights / C)
-    assert value(better) >= clf.objective_ - 1.1e-4 * max(C, clf.objective_)
-
-
-def test_no_labeling_is_better_than_the_best_end():
-    """On a problem of five instances, from the best starts: the best end is the least of all."""
-    X, y, _ = class_problem(3, sizes=(3, 2), n_features=2)
-    bags, step = Bags.from_target(y, table=True), CrammerSingerStep(X, n_classes=3)
-    problem = ClassPropSVM(bags, 1.0, 5.0 * np.ones(2), PROPORTION_LOSSES["absolute"])
-    rows = all_labelings(5, 3).astype(float)
-    values = [problem.objective(row, step(row, 1.0)) for row in rows]
-    ends = [
-        list(alternate(problem, step, row, [1.0]))[-1].objective
-        for row in rows[np.argsort(values)[:20]]
-    ]
-    assert min(ends) == pytest.approx(min(values), rel=1e-5)
-    assert max(ends) >= min(values) * (1.0 - 1e-5)
 
 
 # --- the estimators ---------------------------------------------------------------------------
@@ -372,8 +179,8 @@ def test_names_of_classes_may_be_tuples():
         assert other.predict_proportions(X, index)[bag] == named
 
 
-@each_method("second_moments", "alter", "conv")
-def test_a_method_without_a_program_is_one_versus_rest(method):
+@each_method("second_moments", "conv")
+def test_each_class_is_fitted_against_the_rest(method):
     X, y, _ = class_problem(1, sizes=(5,) * 6)
     if isinstance(method, EcologicalRegression):  # all classes have one strength
         method = clone(method).set_params(ridge=0.3)
@@ -402,16 +209,6 @@ def test_a_bag_for_each_label_is_the_supervised_case(method):
         clf.score(X, np.full(40, "yew"))
     with pytest.raises(InputError, match=r"two classes, got 3.*a table of their"):
         clone(method).fit(X, names)
-
-
-@ill_posed
-def test_with_all_labels_alternation_is_one_svm():
-    X, _, names = class_problem(2, sizes=(5,) * 8)
-    clf = AlterPropSVM(C=0.5, solver_tol=1e-8).fit(X, supervised(names))
-    Y = (names[:, None] == clf.classes_).astype(float)
-    assert clf.objective_ == pytest.approx(
-        solve(crammer_singer(X, 3).set(Y=Y, C=0.5), "clarabel", residuals=False).value, rel=1e-6
-    )
 
 
 @ill_posed
@@ -474,7 +271,6 @@ def test_number_of_jobs_does_not_matter():
 def test_starts(init, known):
     X, y, names = class_problem(6, sizes=(4,) * 8, known=known)
     clf = AlterPropSVM(init=init, n_init=2, random_state=0).fit(X, y)
-    assert clf.objective_ == clf.start_objectives_.min()
     assert clf.score(X, names) > 0.6
 
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, scale
-from small_problems import all_labelings, small_problem, svm_values
+from small_problems import all_labelings, small_problem
 
 from propcvx import (
     BagKFold,
@@ -24,15 +24,11 @@ from propcvx import (
     InvCal,
     MeanMap,
     bag_target,
-    certify,
     class_proportions_of,
     group_shares,
     proportions_of,
 )
-from propcvx.bounds import Bound, branch_and_bound
-from propcvx.bounds.near_best import NearBest
 from propcvx.errors import (
-    FailedBoundWarning,
     IllPosedWarning,
     InaccurateSolutionWarning,
     InputError,
@@ -43,7 +39,6 @@ from propcvx.groups.cells import Cells
 from propcvx.groups.estimates import moved
 from propcvx.groups.given_counts import GivenCounts
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.programs import near_best_count
 from propcvx.solvers import solve
 
 SIZES = [(3, 3), (1, 4, 5), (6, 2), (2, 2, 2, 2)]
@@ -164,26 +159,6 @@ def test_all_columns_are_of_weights(kind):
     options = {"n_resamples": 20, "sample_weight": given[order]}
     other = group_shares(y, code[order], clone(MEAN_MAP).fit(X, y), X, **options)
     np.testing.assert_allclose(table_of(other)[["low", "high"]], table[["low", "high"]], atol=1e-6)
-
-
-@pytest.mark.parametrize("kind", WEIGHTS)
-def test_certified_ranges_of_weights_have_all_near_labelings(kind):
-    problem = small_problem(4, (3, 4, 2))
-    (given, numbers), code = weighting(kind, 0, 9), in_groups(3, 9, 2)
-    options = {
-        "delta": 0.02,
-        "certify_options": {"C": 10.0},
-        "X": problem.X,
-        "sample_weight": given,
-    }
-    table = table_of(group_shares(problem.y, code, **options))
-    labelings, values = listed_values(problem, 10.0, 0.0)
-    near = labelings[values <= values.min() * 1.02]
-    least, most = weights_in(Cells.of(code, None, problem.bags).sets, near, numbers)
-    assert (table.certified_least <= least + 1e-9).all()
-    assert (table.certified_most >= most - 1e-9).all()
-    assert (table.certified_least >= table.least).all()
-    assert ((table.certified_most - table.certified_least) < (table.most - table.least)).any()
 
 
 # Estimates
@@ -432,93 +407,6 @@ def test_which_class_is_positive_is_not_guessed():
     assert group_shares(Y, CODE, told, X).groups["estimate"].notna().all()
 
 
-# Certified ranges
-
-
-def near_best(problem, delta, C, epsilon, C_p=None, **settings):
-    """Ranges of two groups and their cells, and the sets that they are of."""
-    code = (problem.X[:, 0] > 0).astype(int)
-    cells = Cells.of(code, None, problem.bags)
-    near = NearBest(cells.sets, delta)
-    options = {"C": C, "epsilon": epsilon, "C_p": C_p, "kinds": [Bound(near.run)], **settings}
-    return near, certify(problem.X, problem.y, **options)
-
-
-def listed_values(problem, C, epsilon):
-    """All feasible labelings, and their SVM values by the primal program."""
-    centred = problem.X - problem.X.mean(axis=0)
-    labelings = all_labelings(FeasibleLabelings.of(problem.bags, epsilon))
-    return labelings, svm_values(centred, labelings, C)
-
-
-@pytest.mark.parametrize("seed", range(9))
-@pytest.mark.parametrize("split", [False, True], ids=["merged", "branched"])
-def test_certified_ranges_are_those_of_a_list(seed, split):
-    C, delta = [1e-6, 0.1, 10.0, 1e6][seed % 4], [0.0, 0.02, 0.3][seed % 3]
-    epsilon = 0.34 * (seed % 2)
-    sizes = [(3, 3), (2, 4, 1), (5, 2)][seed % 3]
-    problem = small_problem(seed, sizes, known=0.2 * (seed % 2))
-    limits = {"MOST_AT_ONCE": 1, "MOST_MERGED": 1} if split else {"MOST_AT_ONCE": 10**6}
-    with patch.multiple(branch_and_bound, **limits):
-        near, _ = near_best(problem, delta, C, epsilon)
-    labelings, values = listed_values(problem, C, epsilon)
-    least, most = near.counts()
-    for tolerance, wide in ((-1e-6, True), (1e-3, False)):
-        chosen = labelings[values <= values.min() * (1.0 + delta + tolerance) + 1e-12]
-        if len(chosen):
-            positives = near.sets @ (chosen > 0).T
-            low, high = positives.min(axis=1), positives.max(axis=1)
-            assert (
-                (least <= low) & (most >= high) if wide else (least >= low) & (most <= high)
-            ).all()
-
-
-def test_certified_ranges_hold_for_the_loss_form_and_with_a_kernel():
-    problem = small_problem(4, (3, 4))
-    for options in ({"C_p": 2.0}, {"kernel": "rbf"}):
-        exact = near_best(problem, 0.1, 1.0, 0.0, **options)[0].counts()
-        with patch.multiple(branch_and_bound, MOST_AT_ONCE=1, MOST_MERGED=1):
-            branched = near_best(problem, 0.1, 1.0, 0.0, **options)[0].counts()
-        assert (branched[0] <= exact[0]).all()
-        assert (branched[1] >= exact[1]).all()
-
-
-def test_the_program_relaxes_the_range_of_a_list():
-    problem = small_problem(5, (3, 3))
-    F, C, delta = problem.X - problem.X.mean(axis=0), 0.5, 0.1
-    labelings, values = listed_values(problem, C, 0.0)
-    inside = [problem.bags.index == bag for bag in range(2)]
-    each_bag = [np.unique(labelings[:, rows], axis=0) for rows in inside]
-    group = problem.X[:, 0] > 0
-    counts = [
-        (some > 0) @ group[rows].astype(float) for some, rows in zip(each_bag, inside, strict=True)
-    ]
-    costs = [np.zeros(len(some)) for some in each_bag]
-    most = values.min() * (1.0 + delta)
-    features = [F[rows] for rows in inside]
-    near = labelings[values <= most]
-    for sign, least in (
-        (1, (near > 0) @ group.astype(int)),
-        (-1, -((near > 0) @ group.astype(int))),
-    ):
-        signed = [sign * count for count in counts]
-        program = near_best_count(features, each_bag, costs, signed, C, most)
-        assert solve(program, "clarabel", tol=1e-7, quiet=True).value <= least.min() + 1e-4
-    loose = near_best_count(features, each_bag, costs, counts, C, 1e3)
-    assert solve(loose, "clarabel", quiet=True).value == pytest.approx(
-        ((labelings > 0) @ group.astype(int)).min(), abs=1e-3
-    )
-
-
-def test_without_time_the_certified_range_is_that_of_the_shares():
-    options = {"delta": 0.1, "certify_options": {"time_limit": 1e-9}}
-    with pytest.warns(FailedBoundWarning, match="no labeling was ruled out"):
-        table = group_shares(Y, CODE, X=X, **options).groups
-    np.testing.assert_array_equal(
-        table[["certified_least", "certified_most"]], table[["least", "most"]]
-    )
-
-
 # Groups
 
 
@@ -568,8 +456,6 @@ UNUSED = pd.Categorical(CODE, categories=[0, 1, 2, 3])
         ({"labels": LABELS, "n_resamples": 20}, "n_resamples needs a classifier"),
         ({"labels": MODEL, "X": X, "n_resamples": 3}, "n_resamples must be .* at least 20"),
         ({"labels": MODEL, "X": X, "n_resamples": 20, "level": 1.0}, "level must be"),
-        ({"delta": -1.0, "X": X}, "delta must be"),
-        ({"delta": 0.1}, "X must be given for delta, got None"),
         ({"truth": np.zeros(36)}, "truth must be known everywhere, got 36 that .* 2 .* - 1"),
         ({"sample_weight": np.arange(36)}, "sample_weight must be one number above 0 .* 36"),
         ({"sample_weight": np.ones(3)}, "sample_weight must be"),

@@ -94,8 +94,6 @@ TWO_GROUPS, FOUR_GROUPS = (
         X,
         truth=TRUE,
         n_resamples=20,
-        delta=0.02,
-        certify_options={"C": 0.01, "time_limit": 5.0},
     )
     for groups in (X[:, 1] > 0, np.arange(24) % 4)
 )
@@ -195,7 +193,7 @@ def figure_one_of(names):
             "data.labels must .* None",
         ),
         (
-            lambda: plotting.tree(certify(X, Y, kinds=["directions"])),
+            lambda: plotting.tree(certify(X, Y, kinds=["bag_moments"])),
             "nodes, got none.* makes a tree",
         ),
         (lambda: plotting.interval_comparison([]), r"pair of heading and rows.* got \[\]"),

@@ -5,9 +5,9 @@ import re
 import cvxpy as cp
 import numpy as np
 import pytest
+from program_examples import PROGRAMS, ProgramAt
 
 from propcvx.errors import InputError
-from propcvx.laboratory.programs import PROGRAMS, ProgramAt
 from propcvx.programs import Program, svm_primal
 from propcvx.programs.statement import written
 

@@ -14,7 +14,7 @@ from small_problems import best_value, small_problem
 from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.datasets import BaggedData
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.laboratory.relaxations import compare_relaxations
+from propcvx.relaxation.comparison import compare_relaxations
 
 RESULTS = dict(paper.all_results())
 
@@ -98,7 +98,7 @@ def relaxations():
 def test_a_relaxation_is_compared_with_those_of_the_package(relaxation):
     small = small_problem(0)
     best = best_value(small.X, FeasibleLabelings.of(small.bags, 0.0), 1.0)
-    rows = compare_relaxations(small.X, small.y, kinds=[relaxation()], intercept="none")
+    rows = compare_relaxations(small.X, small.y, 1.0, relaxation(), intercept="none")
     assert rows[-1]["kind"] == relaxation.__name__
     assert 0.0 < rows[-1]["lower"] <= best * (1.0 + 1e-9)
     assert ConvPropSVM(relaxation=relaxation()).fit(small.X, small.y).bounds_.lower > 0.0

@@ -2,7 +2,6 @@
 
 import draws
 import groups
-import label_costs
 import numpy as np
 import pandas as pd
 import pytest
@@ -154,28 +153,6 @@ def test_objectives_are_in_units_of_that_of_the_true_labels(reached):
     once, twice = (both[both.split == split].relative.to_numpy() for split in (0, 1))
     assert np.allclose(once, twice, rtol=1e-12)
     assert both.relative[0] == 1.0
-
-
-# Labels
-
-
-def test_a_ranking_counts_pairs_of_the_same_problem():
-    rows = pd.DataFrame({"split": [0, 0, 0, 0, 1, 1], "data": NAME, "right": [1, 1, 0, 0, 1, 0]})
-    rows = rows.assign(cost=[3.0, 1.0, 2.0, 0.0, -1.0, -2.0])
-    assert label_costs.ranking(rows, "cost") == (3 / 4 + 1) / 2
-    assert label_costs.ranking(rows.assign(cost=-rows.cost), "cost") == 1 / 8
-    assert label_costs.fourths(rows, "cost").tolist() == [4, 2, 3, 1, 4, 2]
-    _, right, _ = label_costs.curve(rows, label_costs.fourths(rows, "cost"))
-    assert right.tolist() == [0.0, 0.5, 0.0, 1.0]
-
-
-def test_a_label_of_the_study_has_its_cost(monkeypatch):
-    monkeypatch.setattr(label_costs, "N", 16)
-    rows = pd.DataFrame(label_costs.measure(0, "generated"))
-    assert len(rows) == 16
-    assert (rows.cost <= rows.at_most).all()
-    assert rows.optimal.all()
-    assert ((rows.status == "proved") == (rows.cost > 1e-4)).all()
 
 
 # Draws, signs

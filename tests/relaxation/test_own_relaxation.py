@@ -14,8 +14,8 @@ from propcvx.bounds import Bound
 from propcvx.errors import CrossedBoundsError, InputError, SolverError
 from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.laboratory.relaxations import compare_relaxations
 from propcvx.relaxation.bounds import labeling_upper_bound
+from propcvx.relaxation.comparison import compare_relaxations
 from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import AscentOracle, Cut, ExhaustiveOracle
 from propcvx.solvers import Solve
@@ -152,7 +152,7 @@ def test_an_unusable_result_of_a_relaxation_is_an_error_that_names_it(relaxation
 def test_so_it_is_in_the_place_of_a_bound(relaxation, message):
     with pytest.raises(InputError, match=message):
         certify(X, Y, kinds=relaxation)
-    row = compare_relaxations(X, Y, kinds=relaxation)[-1]
+    row = compare_relaxations(X, Y, 1.0, relaxation)[-1]
     name = type(relaxation).__name__
     assert (row["kind"], row["status"], row["lower"]) == (name, "refused", None)
     assert name in row["reason"]
@@ -171,7 +171,7 @@ def test_a_lower_bound_above_the_best_labeling_is_found_out_wherever_it_came_fir
     "ask",
     [
         lambda kind: certify(X, Y, kinds=[kind]),
-        lambda kind: compare_relaxations(X, Y, kinds=[kind]),
+        lambda kind: compare_relaxations(X, Y, 1.0, [kind]),
     ],
 )
 def test_a_class_in_the_place_of_an_object_is_refused(ask):
@@ -187,7 +187,7 @@ def test_a_relaxation_of_ones_own_has_what_the_packages_have():
     assert 0.0 < clf.bounds_.lower <= BEST * (1 + 1e-9)
     result = certify(X, Y, kinds=[Own()], intercept="none")
     assert result.lower == pytest.approx(clf.bounds_.lower, rel=1e-6)
-    row = compare_relaxations(X, Y, kinds=Own(), intercept="none")[-1]
+    row = compare_relaxations(X, Y, 1.0, Own(), intercept="none")[-1]
     assert row["lower"] == pytest.approx(clf.bounds_.lower, rel=1e-6)
     assert row["kind"] == "Own" in {event.bound for event in result.history}
     assert isinstance(pickle.loads(pickle.dumps(clf)).relaxation, Own)
@@ -197,11 +197,9 @@ def test_objects_and_bounds_stand_beside_names():
     def cheapest(problem, interval, search):
         interval.prove("cheapest", 0.25 * interval.upper)
 
-    kinds = [Own(), Own(), "enumeration", "cutting_planes", Bound(cheapest)]
-    rows = compare_relaxations(X, Y, kinds=kinds)
-    names = [row["kind"] for row in rows]
-    assert names == ["search", "Own", "Own 2", "enumeration", "cutting_planes", "cheapest"]
-    assert 0.0 < rows[1]["lower"] == rows[2]["lower"] <= rows[3]["upper"]
+    rows = compare_relaxations(X, Y, 1.0, [Own(), Own(), "cutting_planes"])
+    assert [row["kind"] for row in rows] == ["Own", "Own 2", "cutting_planes"]
+    assert 0.0 < rows[0]["lower"] == rows[1]["lower"] <= rows[2]["upper"]
     result = certify(X, Y, kinds=[Bound(cheapest), Own()], tol=1e-9)
     assert {"cheapest", "Own"} <= {event.bound for event in result.history}
 

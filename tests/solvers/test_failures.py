@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cvxpy.reductions.solvers.solving_chain import SolvingChain
 from effort import first
+from program_examples import ProgramAt
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from small_problems import small_problem
@@ -27,7 +28,6 @@ from propcvx.errors import (
     UnsupportedSolverError,
 )
 from propcvx.estimators import printed_alter_psvm
-from propcvx.laboratory.programs import ProgramAt
 from propcvx.programs import ProblemClass, svm_dual, svm_dual_parameters
 from propcvx.solvers import SOLVERS, Solve, solve
 from propcvx.solvers.call import check_gap

@@ -130,13 +130,6 @@ def _of_bags(parts: Parts) -> tuple[list[Array], list[Array], list[Array]]:
     return [parts.features[rows] for rows in inside], labelings, costs
 
 
-def _near_best_count(parts: Parts) -> p.Program:
-    """The program that counts the first instance of each bag."""
-    first = [(labelings[:, 0] > 0).astype(float) for labelings in _of_bags(parts)[1]]
-    value = parts.C * len(parts.labels)
-    return p.near_best_count(*_of_bags(parts), first, parts.C, value)
-
-
 def _group_count(parts: Parts) -> p.Program:
     """The program for the instances with a positive score.
 
@@ -170,9 +163,6 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         "svm_primal": lambda d: p.svm_primal(d.features).set(y=d.labels, C=d.C),
         "margin_classifier": lambda d: p.margin_classifier(d.features, HINGE).set(
             y=d.labels, C=d.C
-        ),
-        "crammer_singer": lambda d: p.crammer_singer(d.features, 2).set(
-            Y=np.column_stack([d.labels < 0, d.labels > 0]), C=d.C
         ),
         "svm_dual": lambda d: p.svm_dual(d.features).set(**d.box),
         "svm_dual_without_bias": lambda d: p.svm_dual(d.features, bias=False).set(**d.box),
@@ -209,7 +199,6 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         "lifted_quadratic": lambda d: p.lifted_quadratic(d.features @ d.features.T, d.feasible),
         "diffrac": lambda d: p.diffrac(*d.constrained),
         "bag_moments": lambda d: p.bag_moments(*_of_bags(d), d.C),
-        "near_best_count": _near_best_count,
         "group_count": _group_count,
     }
 )
@@ -218,7 +207,7 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ProgramAt:
-    """A program of some size on data, for the argument ``build`` of ``compare_solvers``.
+    """A program of some size on data, for tests and tables.
 
     Attributes
     ----------

@@ -1,0 +1,130 @@
+"""One program on several solvers, each run in a worker process of joblib."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor
+from itertools import product
+from multiprocessing import TimeoutError as LimitError
+from typing import Any
+
+import cvxpy as cp
+from joblib import Parallel, delayed, parallel_config
+
+from propcvx.checks import check_number
+from propcvx.errors import PropCVXError, ResidualsError, UnsupportedSolverError
+from propcvx.programs import Program
+from propcvx.solvers.call import USABLE, leave_values
+from propcvx.solvers.residuals import residuals_of
+from propcvx.solvers.solver import Solver
+from propcvx.solvers.table import find_solver, named_solver, solvers_for
+
+Row = dict[str, Any]
+
+RESIDUALS = ("primal_residual", "dual_residual", "duality_gap")
+TIMES = ("compile_ms", "solve_ms", "again_ms")
+MEASURED = ("status", "reason", "objective", "difference", *RESIDUALS, "relative_gap", *TIMES)
+REPEATS = 3
+"""How often a program is solved again; the fastest time counts."""
+
+START = 20.0
+"""Seconds in which a worker begins, beyond the time limit of its task."""
+
+
+def compare_solvers(
+    program: Program | cp.Problem,
+    solvers: Sequence[str | Solver] | None = None,
+    tols: Sequence[float | None] = (None, 1e-3, 1e-9),
+    *,
+    time_limit: float = 60.0,
+) -> list[Row]:
+    """Solve a program with several solvers and tolerances, each run in a worker process.
+
+    Parameters
+    ----------
+    program : Program or cvxpy.Problem
+        With its parameters set.
+    solvers : sequence of str or Solver, optional
+        By default, all that are installed and can solve the program.
+    tols : sequence of float or None
+        Tolerances, which become each solver's own options; None is the solver's default.
+    time_limit : float
+        Seconds after which a run is ended.
+
+    Returns
+    -------
+    list of dict
+        Ready for ``pandas.DataFrame``, with None where a value does not exist: ``program``,
+        ``solver``, ``version``, ``tol``; ``status``, which is CVXPY's, "refused", "failed",
+        "out of time" or "crashed", and the ``reason``; ``objective`` and its relative
+        ``difference`` from that of the smallest residuals; residuals of
+        :class:`propcvx.solvers.Residuals` and the ``relative_gap`` of the program's structure;
+        milliseconds to compile and to solve, and the least of three when it is solved again.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> x = cp.Variable(2, name="x")
+    >>> nearest = cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), [cp.sum(x) == 1])
+    >>> rows = compare_solvers(nearest, ["clarabel", "osqp"], [1e-9])
+    >>> [(row["solver"], row["status"], round(row["objective"], 6)) for row in rows]
+    [('clarabel', 'optimal', 0.5), ('osqp', 'optimal', 0.5)]
+    """
+    check_number("time_limit", time_limit, above=0.0)
+    for tol in tols:
+        check_number("tols", 1.0 if tol is None else tol, above=0.0)
+    program, rows = Program.of(program), list[Row]()
+    names = solvers_for(program) if solvers is None else solvers
+    for solver, tol in product([named_solver(n) or find_solver(n, program) for n in names], tols):
+        row = {"program": program.name, "solver": solver.name, "version": solver.version}
+        rows.append({**row, "tol": tol, **dict.fromkeys(MEASURED)})
+        try:
+            find_solver(solver, program)
+            rows[-1] |= in_worker(_measure, program, solver, tol, seconds=time_limit)
+        except UnsupportedSolverError as error:
+            rows[-1] |= {"status": "refused", "reason": str(error)}
+    measured = [row for row in rows if row["duality_gap"] is not None]
+    best = min(measured, key=lambda row: max(row[name] for name in RESIDUALS), default=None)
+    for row in rows:
+        if best is not None and row["objective"] is not None:
+            size = max(abs(best["objective"]), 1e-12)
+            row["difference"] = (row["objective"] - best["objective"]) / size
+    return rows
+
+
+def in_worker(task: Callable[..., Row], *arguments: Any, seconds: float) -> Row:
+    """Columns of a row, which a worker process computes; without an answer, why there is none."""
+    try:
+        with parallel_config("loky", inner_max_num_threads=1):
+            (row,) = Parallel(n_jobs=2, timeout=seconds + START)([delayed(task)(*arguments)])
+    except LimitError:
+        return {"status": "out of time"}
+    except BrokenExecutor as error:
+        return {"status": "crashed", "reason": f"{type(error).__name__}: {error!s:.200}"}
+    return dict(row)
+
+
+def _measure(program: Program, solver: Solver, tol: float | None) -> Row:
+    """Solve and measure in this process."""
+    options, row = solver.default_options() if tol is None else solver.options_of(tol), Row()
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            answer = solver.answer(program, dict(options), None)
+            compiling, solving = 1e3 * answer.build_seconds, 1e3 * answer.solve_seconds
+            row |= {"status": answer.status, "compile_ms": compiling, "solve_ms": solving}
+            if answer.status not in USABLE or any(v is None for v in answer.variables.values()):
+                return row | {"reason": "the solver has no answer"}
+            leave_values(program, answer)
+            row["objective"] = float(program.problem.objective.value)
+            if program.structure is not None:
+                parts = program.values, answer.variables, answer.duals
+                row["relative_gap"] = program.structure.gap(*parts)
+            again = (solver.answer(program, dict(options), None) for _ in range(REPEATS))
+            row["again_ms"] = 1e3 * min(answer.solve_seconds for answer in again)
+            residuals = residuals_of(program.problem)
+            return row | {name: getattr(residuals, name) for name in RESIDUALS}
+    except ResidualsError as error:
+        return row | {"reason": f"not checked: {error}"}
+    except PropCVXError as error:
+        return row | {"status": "failed", "reason": str(error)}

@@ -1,0 +1,98 @@
+"""Relaxations side by side: rows of one problem; what hangs or fails costs its row alone."""
+
+import time
+
+import numpy as np
+import pytest
+from small_problems import small_problem
+
+from propcvx import CuttingPlanes, bag_target, certify
+from propcvx.errors import InputError
+from propcvx.relaxation import RELAXATIONS, compare_relaxations
+from propcvx.solvers import comparison
+
+pytestmark = pytest.mark.process
+
+
+class Hanging:
+    """A relaxation that never ends."""
+
+    def relax(self, *problem, **options):
+        time.sleep(600)
+
+
+class Broken:
+    """A relaxation that fails."""
+
+    def relax(self, *problem, **options):
+        raise ZeroDivisionError("on purpose")
+
+
+def test_no_lower_bound_is_above_any_upper_bound():
+    problem = small_problem(1, sizes=(3, 3), known=0.1)
+    sweep = CuttingPlanes(master="epigraph", oracle="exhaustive", max_cuts=50)
+    each = [*RELAXATIONS, sweep]
+    rows = compare_relaxations(problem.X, problem.y, 0.5, each, labels=problem.labels, epsilon=0.1)
+    best = certify(problem.X, problem.y, 0.5, epsilon=0.1, kinds="enumeration", tol=1e-6)
+    assert [row["kind"] for row in rows] == [*RELAXATIONS, "CuttingPlanes"]
+    uppers = [row["upper"] for row in rows if row["upper"] is not None]
+    lowers = [row["lower"] for row in rows if row["lower"] is not None]
+    assert len(lowers) >= 3
+    assert max(lowers) <= best.upper * (1 + 1e-7)
+    assert min(uppers) >= best.lower * (1 - 1e-7)
+    for row in rows:
+        assert row["best_upper"] == min(uppers)
+        if row["status"] == "done":
+            assert 0.0 <= row["accuracy"] <= 1.0
+            assert row["cpu_seconds"] > 0.0
+    diffrac = next(row for row in rows if row["kind"] == "diffrac")
+    assert (diffrac["loss"], diffrac["lower"], diffrac["history"]) == ("square", None, [])
+
+
+def test_a_labeling_has_its_own_value_in_the_order_of_the_rows():
+    problem, posed = small_problem(4, sizes=(4, 4)), {"kernel": "rbf", "gamma": 0.5}
+    alone = bag_target(np.arange(8), (problem.labels > 0).astype(float))
+    (row,) = compare_relaxations(problem.X, alone, 0.5, "diffrac", labels=problem.labels, **posed)
+    exact = certify(problem.X, alone, 0.5, kinds="enumeration", tol=1e-7, **posed)
+    assert row["upper"] == pytest.approx(exact.upper, rel=1e-6)
+    assert row["accuracy"] == 1.0
+
+
+def test_time_ends_algorithm_2_between_its_rounds():
+    problem = small_problem(3, sizes=(6, 6, 6), n_features=4)
+    planes = CuttingPlanes(master="epigraph", oracle="eigenvalue", max_cuts=200)
+    ended, full = (
+        compare_relaxations(problem.X, problem.y, 0.5, planes, time_limit=limit)[0]
+        for limit in (1e-9, 30.0)
+    )
+    assert (ended["status"], ended["rounds"]) == ("out of time", 1)
+    assert full["status"] == "done"
+    assert full["rounds"] > 1
+
+
+@pytest.mark.parametrize(
+    ("relaxation", "status"), [(Hanging(), "out of time"), (Broken(), "failed")]
+)
+def test_a_relaxation_without_a_result_costs_its_row_alone(relaxation, status, monkeypatch):
+    monkeypatch.setattr(comparison, "START", 5.0)
+    problem = small_problem(0)
+    row, other = compare_relaxations(
+        problem.X, problem.y, 1.0, [relaxation, "diffrac"], time_limit=1.0
+    )
+    assert (row["status"], row["upper"]) == (status, None)
+    assert other["status"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"relaxations": "lift"}, "relaxations must be one of .*'lifted'"),
+        ({"C": -1.0}, "C must"),
+        ({"labels": [1, -1]}, "labels must"),
+        ({"time_limit": 0.0}, "time_limit"),
+    ],
+)
+def test_bad_arguments_are_errors(arguments, words):
+    problem = small_problem(0)
+    with pytest.raises(InputError, match=words):
+        compare_relaxations(problem.X, problem.y, **arguments)

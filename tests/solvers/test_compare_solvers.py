@@ -1,0 +1,103 @@
+"""Solvers side by side: rows of one program; what hangs or crashes costs its row alone."""
+
+import os
+import time
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from common_problems import nearest
+from other_ways import WAYS
+from program_examples import PROGRAMS, ProgramAt
+
+from propcvx.errors import InputError, SolverError
+from propcvx.solvers import SOLVERS, Answer, Solver, compare_solvers, comparison, solve
+
+pytestmark = pytest.mark.process
+
+INSTALLED = [name for name, row in SOLVERS.items() if row.installed]
+SMALL = ProgramAt("svm_dual", 12)
+ANSWER = Answer(cp.OPTIMAL, {"x": np.array([0.5, 0.5])}, {"constraint 0": np.array(1.0)})
+
+
+def of_user(run):
+    """A solver that a user has written."""
+    return Solver("mine", run, lambda tol: {}, classes=SOLVERS["osqp"].classes)
+
+
+def test_rows_of_a_program():
+    rows = compare_solvers(SMALL(), ["clarabel", "newton"], [1e-9])
+    optimum = solve(SMALL(), "clarabel", tol=1e-9).value
+    assert [row["solver"] for row in rows] == ["clarabel", "newton"]
+    for row in rows:
+        assert (row["status"], row["reason"], row["tol"]) == ("optimal", None, 1e-9)
+        assert row["objective"] == pytest.approx(optimum, rel=1e-7)
+        assert abs(row["difference"]) < 1e-7
+        assert max(row["primal_residual"], row["dual_residual"], row["duality_gap"]) < 1e-6
+        assert 0 <= row["relative_gap"] < 1e-7
+        assert min(row["solve_ms"], row["again_ms"]) > 0
+        assert row["version"] == SOLVERS[row["solver"]].version
+
+
+@pytest.mark.parametrize("solver", INSTALLED)
+def test_every_installed_solver_can_be_measured(solver, monkeypatch):
+    monkeypatch.setattr(comparison, "in_worker", lambda task, *given, seconds: task(*given))
+    builds = [ProgramAt(name, 8) for name in PROGRAMS]
+    able = next(program for build in builds if SOLVERS[solver].can_solve(program := build()))
+    for row in compare_solvers(able, [solver], [None, 1e-5]):
+        assert row["status"] in ("optimal", "optimal_inaccurate")
+        assert row["objective"] is not None
+        assert row["again_ms"] > 0
+
+
+def hanging(program, options, warm):
+    time.sleep(600)
+
+
+def crashing(program, options, warm):
+    os.abort()
+
+
+def failing(program, options, warm):
+    raise SolverError("broke", "mine", "solver_error")
+
+
+@pytest.mark.parametrize(
+    ("run", "status"), [(hanging, "out of time"), (crashing, "crashed"), (failing, "failed")]
+)
+def test_a_solver_without_an_answer_costs_its_row_alone(run, status, monkeypatch):
+    monkeypatch.setattr(comparison, "START", 5.0)
+    broken, right = compare_solvers(
+        nearest(), [of_user(run), of_user(lambda *given: ANSWER)], [1e-4], time_limit=1.0
+    )
+    assert (broken["status"], broken["objective"]) == (status, None)
+    assert (right["status"], right["objective"], right["primal_residual"]) == ("optimal", 0.5, 0.0)
+
+
+def test_what_cannot_solve_is_a_row():
+    (row,) = compare_solvers(SMALL(), ["scip"], [1e-3])
+    assert row["status"] == "refused"
+    assert "scip" in row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("solvers", "given", "message"),
+    [
+        (["OPSQ"], {}, "did you mean 'osqp'"),
+        (["clarabel"], {"tols": [-1.0]}, "tols must be a finite number above 0"),
+        (["clarabel"], {"time_limit": 0}, "time_limit"),
+    ],
+)
+def test_bad_input(solvers, given, message):
+    with pytest.raises(InputError, match=message):
+        compare_solvers(SMALL(), solvers, **given)
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_other_ways_to_write_a_program_have_its_value(name):
+    solver, n = ("scip", 6) if name.startswith("psvm") else ("clarabel", 30)
+    way, original = WAYS[name]
+    example = ProgramAt(original, n, bag_size=3)
+    programs = way(example.parts), example()
+    values = [abs(solve(each, solver, tol=1e-7, residuals=False).value) for each in programs]
+    assert values[0] == pytest.approx(values[1], rel=1e-6)
