@@ -40,7 +40,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from propcvx.arrays import Array, Weight
 from propcvx.programs import Program
-from propcvx.solvers.solution import Answer
+from propcvx.solvers.solution import Solution
 
 Products = tuple[Array, ...]
 
@@ -254,7 +254,7 @@ def follow(problem: Scaled, tol: float, max_iter: int) -> tuple[Bound, int]:
     return best, max_iter
 
 
-def run_mkl_interior_point(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+def run_mkl_interior_point(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     """Solve ``mkl_epigraph`` or ``mkl_group``, two forms of one problem.
 
     ``options`` are ``tol``, the relative duality gap to reach, and ``max_iter``.  Every call starts
@@ -265,7 +265,7 @@ def run_mkl_interior_point(program: Program, options: Mapping[str, Any], warm: A
     problem = Scaled.of(master.features, labelings, master.C)
     bound, steps = follow(problem, options["tol"], options.get("max_iter", MAX_ITER))
     variables, duals = master.answer(problem.C * problem.weights * bound.x, bound.mu)
-    return Answer(
+    return Solution(
         cp.OPTIMAL if bound.gap <= options["tol"] else cp.USER_LIMIT,
         variables,
         duals,

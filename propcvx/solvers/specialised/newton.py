@@ -38,7 +38,7 @@ from scipy.linalg import solve_triangular
 from propcvx.arrays import Array, Indices
 from propcvx.programs import Program, svm_dual_parameters
 from propcvx.programs.structures import SVMDual, moved_in_box
-from propcvx.solvers.solution import Answer
+from propcvx.solvers.solution import Solution
 
 FALL = 0.1, 0.5
 """The width falls at most to a tenth, at least to a half.  Neighbouring choices differ by a step or
@@ -421,7 +421,7 @@ def _better(best: Feasible | None, new: Feasible) -> Feasible:
     return new if best is None or new.relative_gap < best.relative_gap else best
 
 
-def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     """Solve ``svm_dual`` to a relative duality gap of ``options["tol"]``.
 
     ``warm`` is where an earlier call ended.  Where the gap is not reached the status is
@@ -430,7 +430,7 @@ def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
     return _answer(program.structure, program.values, options, warm)
 
 
-def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     r"""The same for ``inv_cal_dual``, which is that problem with every bag twice.
 
     :math:`v = (a, -a^*)` has the bounds :math:`[0, C_p]` and :math:`[-C_p, 0]`, and the targets are
@@ -456,7 +456,7 @@ def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any)
     return replace(answer, variables={"a": a, "a_star": -negated}, duals=duals)
 
 
-def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     """The same for a restricted master over one labeling, which is its SVM without a bias."""
     master: Any = program.structure
     (labeling,) = np.asarray(master.labelings, dtype=np.float64)
@@ -466,7 +466,7 @@ def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -
     return replace(answer, variables=variables, duals=duals)
 
 
-def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Answer:
+def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Solution:
     """The search on a structure with these values of its parameters."""
     losses, tol = Losses(svm.rows, values["y"], values["lower"], values["upper"]), options["tol"]
     fits = isinstance(warm, Warm) and len(warm.plane) == losses.rank + 1
@@ -477,7 +477,7 @@ def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Ans
     duals = {"lower": above - best.residuals, "upper": above}
     if svm.bias:
         duals["balance"] = np.asarray(best.plane[-1] - svm.offset @ (best.v @ svm.centred))
-    return Answer(
+    return Solution(
         cp.OPTIMAL if best.within(tol) else cp.USER_LIMIT,
         {"v": best.v},
         duals,
