@@ -2,6 +2,7 @@
 #   make demo                        a first look
 #   make test                        the tests, but for those that are thorough, or take a process, a page or a data set
 #   make coverage                    these too, and how many lines of the package they run
+#   make kernels                     tests of numbers, by the arithmetic of other processors
 #   make PYTHON=python3.12 test      with another Python (after make clean)
 #   make INSTALL=".venv/bin/pip install" test    with pip and its index, not uv
 
@@ -12,7 +13,7 @@ INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
 TESTS := $(VENV)/with-solvers,exact,natural,dask,tests
 CHECKS := $(VENV)/with-solvers,exact,lint,docs,pages
 
-.PHONY: environment demo test coverage bench reproduce lint types contracts docs pages student slides dist clean
+.PHONY: environment demo test coverage kernels bench reproduce lint types contracts docs pages student slides dist clean
 .NOTPARALLEL:
 
 # With it set, each worker and each process compiles the package and the tests anew.
@@ -25,13 +26,22 @@ demo: $(VENV)/package
 	$(BIN)/propcvx demo --output build/demo
 
 # One worker per core, and one thread per worker: more only get in each other's way.
-test coverage: export OMP_NUM_THREADS = 1
-test coverage: export OPENBLAS_NUM_THREADS = 1
+test coverage kernels: export OMP_NUM_THREADS = 1
+test coverage kernels: export OPENBLAS_NUM_THREADS = 1
 PYTEST := -m pytest -n auto --dist worksteal --durations 25
 MOST := -m "not process and not thorough and not slow and not pages"
 
 test: $(TESTS)
 	$(BIN)/python $(PYTEST) $(MOST)
+
+# OpenBLAS has a kernel for each kind of processor, and each rounds in its own way.
+KERNELS := Prescott Haswell
+NUMBERS := $(addprefix tests/,solvers svm alternating relaxation estimators bounds)
+kernels: $(TESTS)
+	failed=; for kernel in $(KERNELS); do \
+		echo "OPENBLAS_CORETYPE=$$kernel"; \
+		OPENBLAS_CORETYPE=$$kernel $(BIN)/python $(PYTEST) $(MOST) $(NUMBERS) || failed="$$failed $$kernel"; \
+	done; test -z "$$failed"
 
 # The lines that are run are judged in a step of its own: slipcover 1.1.0 leaves out what the workers
 # ran if it does both.

@@ -588,6 +588,10 @@ _TABLES = {
         lambda: BagMeans(TABLE.groupby(REGION).mean(), SHARES[::-1], [4, 4]),
         ("proportions must", "order of means"),
     ),
+    "one instance for certify": Mistake(
+        lambda: certify(X[:1], bag_target([0], [1.0]), C=1.0),
+        ("X must have two instances or more", "got 1"),
+    ),
     "a pipeline for certify": Mistake(
         lambda: certify(make_pipeline(StandardScaler(), ConvPropSVM()).fit(X, Y), X, Y),
         ("X must be", "model[-1]", "model[:-1].transform(X)"),

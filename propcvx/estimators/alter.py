@@ -19,7 +19,7 @@ from propcvx.checks import check_count, check_flag, check_number, named
 from propcvx.errors import SolverError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import known_variance, weight_of_hinge
-from propcvx.estimators.starts import Start, starts_of
+from propcvx.estimators.starts import MethodStart, Start, starts_of
 from propcvx.history import Fitted
 from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES
 from propcvx.solvers.table import TEACHING_SIZE
@@ -208,7 +208,12 @@ class AlterPropSVM(BagClassifier):
         return _averaged(best, first, self.start_weight, features, bags)
 
     def _best(self, descents: Iterable[tuple[Start, Fitted]]) -> Fitted:
-        """The best of where starts end, as far as they get."""
+        """The best of where starts end, as far as they get.
+
+        Of objectives that the solver cannot tell apart, that of a method's start is taken: the last
+        digits of a sum would choose between labelings, and between scores with and without the
+        method's.
+        """
         ends: list[tuple[Start, Fitted]] = []
         stopped_by: BaseException | None = None
         try:
@@ -219,7 +224,10 @@ class AlterPropSVM(BagClassifier):
                 raise
             stopped_by = failure
         self.start_objectives_ = np.array([end.objective for _, end in ends])
-        self.start_, best = ends[int(np.argmin(self.start_objectives_))]
+        least = self.start_objectives_.min()
+        equal = self.start_objectives_ <= least + 2.0 * self.solver_tol * abs(least)
+        ties = [end for end, tied in zip(ends, equal, strict=True) if tied]
+        self.start_, best = min(ties, key=lambda end: not isinstance(end[0], MethodStart))
         self.n_iter_ = len(best.history)
         return replace(best, stopped_by=stopped_by)
 

@@ -216,8 +216,9 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         if missed:
             warn(
                 f"{' and '.join(sorted(set(missed)))} stopped before its tolerance in "
-                f"{len(missed)} of {len(self.history_)} rounds; more iterations, a looser "
-                f"solver_tol or another solver may do. {self._scaling_advice(X)}".rstrip(),
+                f"{len(missed)} of {len(self.history_)} rounds; scale the features, or use a "
+                "smaller C, a looser solver_tol or another solver. "
+                f"{self._scaling_advice(X)}".rstrip(),
                 InaccurateSolutionWarning,
             )
 

@@ -136,6 +136,13 @@ class SecondMoments(OneProgramClassifier):
                 "or more with both classes, hundreds of them, and no differences between bags.",
                 IllPosedWarning,
             )
+        elif (values[-2:-1] >= (1.0 - NOTHING) * values[-1]).any():
+            warn(
+                "the two largest eigenvalues of M are equal, so the direction of SecondMoments is "
+                "arbitrary between their eigenvectors. Keep fewer components with n_components, or "
+                "pass more bags.",
+                IllPosedWarning,
+            )
         plane = basis @ vectors[:, -1] * (not ill_posed)
         scores = (feature_map.features - mean) @ plane
         sign, self.sign_from_ = sign_of(scores, bags)

@@ -191,7 +191,7 @@ def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
     ]
     if empty:
         raise InputError(f"groups must have an instance each, got none of {empty}.")
-    by = frame.groupby(list(frame), observed=True)
+    by = _single(frame).groupby(list(frame), observed=True)
     return by.size().index, by.ngroup().to_numpy()
 
 
@@ -200,9 +200,15 @@ def ranks(X: Any) -> Indices:
     from pandas import DataFrame
 
     frame = DataFrame(X.toarray() if sp.issparse(X) else X)
-    columns = frame.set_axis(range(frame.shape[1]), axis=1)  # their names may be repeated
+    columns = _single(frame.set_axis(range(frame.shape[1]), axis=1))  # names may be repeated
     by = columns.groupby(list(columns), observed=True, dropna=False)
     return by.ngroup().to_numpy()
+
+
+def _single(frame: Any) -> Any:
+    """Convert columns of float16, by which pandas does not group, to float32."""
+    halves = frame.columns[frame.dtypes == "float16"]
+    return frame.astype(dict.fromkeys(halves, "float32"))
 
 
 def _announced(column: Any) -> list[Any]:

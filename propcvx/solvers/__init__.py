@@ -7,7 +7,7 @@ specialised ones stand in the same table and leave the same answer.
 from propcvx.solvers.call import Solve, SolverNames, solve
 from propcvx.solvers.comparison import compare_solvers
 from propcvx.solvers.residuals import Residuals, residuals_of
-from propcvx.solvers.solution import Answer, Solution
+from propcvx.solvers.solution import Solution
 from propcvx.solvers.solver import Solver
 from propcvx.solvers.table import (
     SOLVERS,
@@ -18,7 +18,6 @@ from propcvx.solvers.table import (
 
 __all__ = [
     "SOLVERS",
-    "Answer",
     "Residuals",
     "Solution",
     "Solve",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import cvxpy as cp
 import numpy as np
@@ -14,7 +14,6 @@ from propcvx.checks import check_number, check_seconds
 from propcvx.errors import (
     InaccurateSolutionWarning,
     InputError,
-    PropCVXError,
     ResidualsError,
     SolverError,
     UncheckedWarning,
@@ -22,8 +21,8 @@ from propcvx.errors import (
     warn,
 )
 from propcvx.programs import Program
-from propcvx.solvers.residuals import Residuals, residuals_of
-from propcvx.solvers.solution import ADVICE, Answer, Solution
+from propcvx.solvers.residuals import residuals_of
+from propcvx.solvers.solution import ADVICE, Solution
 from propcvx.solvers.solver import Solver
 from propcvx.solvers.table import automatic, find_solver
 from propcvx.solvers.through_cvxpy import failure_of
@@ -93,7 +92,7 @@ class Solve:
         begun, seconds = perf_counter(), check_seconds("seconds", seconds)
         _check_parameters(program)
         failures: list[SolverError] = []
-        usable: list[tuple[str, Answer, Residuals | None]] = []
+        usable: list[Solution] = []
         solvers = _solvers_of(self.solver, program)
         for solver, _ in solvers if seconds < np.inf else ():
             solver.options(self.tol, {}, seconds)  # which refuses a limit that it does not know
@@ -109,20 +108,18 @@ class Solve:
             except SolverError as failure:
                 failures.append(failure)
                 continue
-            answer, residuals = _checked(program, answer) if self.residuals else (answer, None)
-            usable.append((solver.name, answer, residuals))
-            if answer.status == cp.OPTIMAL:
+            usable.append(_with_residuals(program, answer) if self.residuals else answer)
+            if usable[-1].status == cp.OPTIMAL:
                 break
         if not usable:
             raise _failure_of_all(failures)
-        name, answer, residuals = min(usable, key=lambda named: _rank(named[1]))
-        if answer.status != cp.OPTIMAL and not self.quiet:
-            _warn_of(name, program, answer, residuals)
-        leave_values(program, answer)
-        variables = {key: np.array(part, dtype=float) for key, part in answer.variables.items()}
-        duals = {key: _copied(dual) for key, dual in answer.duals.items()}
-        values: dict[str, Any] = {**vars(answer), "variables": variables, "duals": duals}
-        return Solution(**values, solver=name, tol=self.tol, residuals=residuals)
+        best = min(usable, key=_rank)
+        if best.status != cp.OPTIMAL and not self.quiet:
+            _warn_of(program, best)
+        leave_values(program, best)
+        variables = {key: np.array(part, dtype=float) for key, part in best.variables.items()}
+        duals = {key: _copied(dual) for key, dual in best.duals.items()}
+        return replace(best, variables=variables, duals=duals)
 
 
 def solve(
@@ -225,19 +222,19 @@ def _failure_of_all(failures: Sequence[SolverError]) -> SolverError:
     return SolverError(message, failures[-1].solver, failures[-1].status)
 
 
-def _warn_of(solver: str, program: Program, answer: Answer, residuals: Residuals | None) -> None:
+def _warn_of(program: Program, answer: Solution) -> None:
     """Warn of an answer that is not within the tolerance."""
-    reached = "" if residuals is None else f", {residuals}"
+    reached = "" if answer.residuals is None else f", {answer.residuals}"
     if answer.gap is not None:
         reached = f", relative duality gap {answer.gap:.2g}"
     warn(
-        f"{solver} stopped before its tolerance on {program.name}: status {answer.status!r}"
-        f"{reached}; {ADVICE}.",
+        f"{answer.solver} stopped before its tolerance on {program.name}: status "
+        f"{answer.status!r}{reached}; {ADVICE}.",
         InaccurateSolutionWarning,
     )
 
 
-def leave_values(program: Program, answer: Answer) -> None:
+def leave_values(program: Program, answer: Solution) -> None:
     """Leave an answer in the variables and constraints of the problem, as CVXPY does."""
     for name, primal in program.variables.items():
         primal.save_value(answer.variables[name])
@@ -270,29 +267,37 @@ def _best_answer(
     options: Mapping[str, Any],
     seconds: float,
     warm: Any,
-) -> Answer:
+) -> Solution:
     """The best answer of a solver, which is run again while its gap is above ``tol`` and falls."""
     structure = program.structure if solver.classes else None
     units = 1.0 if structure is None else min(1.0, structure.magnitude(program.values))
-    given = solver.options(tol * units, options, seconds)
-    best = _attempt(solver, program, given, warm, tol)
-    for share in TIGHTER:
-        before, given = given, solver.options(share * tol * units, options, seconds)
-        if best.status != cp.OPTIMAL_INACCURATE or best.gap is None or given == before:
+    best: Any = None
+    before = None
+    for share in (1.0, *TIGHTER):
+        chosen = solver.options(share * tol * units, options, seconds)
+        if chosen == before:
             break
         try:
-            answer = _attempt(solver, program, given, best.warm, tol)
-        except SolverError:
+            answer = solver.answer(program, chosen, warm)
+            answer = _judged(solver.name, program, answer, tol)
+        except Exception as error:  # whatever a solver raises
+            failure = failure_of(solver.name, program, error, chosen)
+            if best is not None and isinstance(failure, SolverError):
+                break
+            if failure is error:
+                raise
+            raise failure from error
+        stuck = best is not None and _rank(answer) > (True, WORTHWHILE * best.gap)
+        best = answer if best is None else min(best, answer, key=_rank)
+        if stuck or best.status != cp.OPTIMAL_INACCURATE or best.gap is None:
             break
-        stuck = _rank(answer) > (True, WORTHWHILE * best.gap)
-        best = min(best, answer, key=_rank)
-        if stuck:
-            break
-    check_gap(solver.name, program.name, best, tol, limited=bool(options) or seconds < np.inf)
-    return best
+        before, warm = chosen, best.warm
+    limited = bool(options) or seconds < np.inf
+    check_gap(solver.name, program.name, best, tol, limited)
+    return cast(Solution, best)
 
 
-def check_gap(solver: str, program: str, answer: Answer, tol: float, limited: bool) -> None:
+def check_gap(solver: str, program: str, answer: Solution, tol: float, limited: bool) -> None:
     """Check that the gap of an answer, if it is known, is not far above the tolerance.
 
     An answer that stopped at a limit passes if the caller may have set it.
@@ -315,34 +320,25 @@ def check_gap(solver: str, program: str, answer: Answer, tol: float, limited: bo
         )
 
 
-def _attempt(
-    solver: Solver, program: Program, options: dict[str, Any], warm: Any, tol: float
-) -> Answer:
-    """One answer, called optimal where its gap is at most ``tol``, if the gap can be told."""
-    try:
-        answer, structure = solver.answer(program, options, warm), program.structure
-    except PropCVXError:
-        raise
-    except Exception as error:  # whatever a solver raises
-        raise failure_of(solver.name, program, error, options) from error
-    _check_answer(solver.name, program, answer)
-    gap = answer.gap
+def _judged(solver: str, program: Program, answer: Solution, tol: float) -> Solution:
+    """The answer with its value, called optimal where its gap is at most ``tol``, if known."""
+    _check_answer(solver, program, answer)
+    gap, structure = answer.gap, program.structure
     if gap is None and structure is not None:
         gap = structure.gap(program.values, answer.variables, answer.duals)
     leave_values(program, answer)
-    value = float(program.problem.objective.value)
-    if gap is None:  # the value may be infinite, as an entropy is outside of its domain
-        return replace(answer, value=value)
-    if not np.isfinite([gap, value]).all():
-        raise _not_finite(solver.name, program, answer)
-    missed = cp.OPTIMAL_INACCURATE if answer.status == cp.OPTIMAL else answer.status
-    status = cp.OPTIMAL if gap <= tol else missed
-    return replace(answer, value=value, gap=gap, status=status)
+    value, status = float(program.problem.objective.value), answer.status
+    if gap is not None:  # else the value may be infinite, as an entropy is outside of its domain
+        if not np.isfinite([gap, value]).all():
+            raise _not_finite(solver, program, answer)
+        missed = cp.OPTIMAL_INACCURATE if status == cp.OPTIMAL else status
+        status = cp.OPTIMAL if gap <= tol else missed
+    return replace(answer, solver=solver, tol=tol, value=value, gap=gap, status=status)
 
 
 def _check_answer(solver: str, program: Program, answer: Any) -> None:
-    if not isinstance(answer, Answer):
-        returned = f"a {type(answer).__name__}, not a propcvx.solvers.Answer"
+    if not isinstance(answer, Solution):
+        returned = f"a {type(answer).__name__}, not a propcvx.solvers.Solution"
         raise SolverError(f"{solver} returned {returned}.", solver, cp.SOLVER_ERROR)
     values: list[Any] = [answer.variables.get(name) for name in program.variables]
     if answer.status not in USABLE or any(value is None for value in values):
@@ -358,29 +354,28 @@ def _check_answer(solver: str, program: Program, answer: Any) -> None:
         raise _not_finite(solver, program, answer)
 
 
-def _not_finite(solver: str, program: Program, answer: Answer) -> SolverError:
+def _not_finite(solver: str, program: Program, answer: Solution) -> SolverError:
     values = f"values that are not finite (status {answer.status!r})"
     message = f"{solver} answered {program.name} with {values}; another solver may do."
     return SolverError(message, solver, answer.status)
 
 
-def _rank(answer: Answer) -> tuple[bool, float]:
+def _rank(answer: Solution) -> tuple[bool, float]:
     """Answers that are optimal first, then those with the smallest gap."""
     return answer.status != cp.OPTIMAL, np.inf if answer.gap is None else answer.gap
 
 
-def _checked(program: Program, answer: Answer) -> tuple[Answer, Residuals | None]:
-    """An answer, not called optimal where its residuals are large, and these."""
+def _with_residuals(program: Program, answer: Solution) -> Solution:
+    """An answer with its residuals, not called optimal where these are large."""
     leave_values(program, answer)
     try:
         residuals = residuals_of(program.problem)
     except ResidualsError as refusal:
         warn(f"{program.name} is solved and its residuals not checked: {refusal}", UncheckedWarning)
-        return answer, None
+        return answer
     far = answer.gap is None and residuals.relative > FAR[1]
-    if answer.status == cp.OPTIMAL and far:
-        answer = replace(answer, status=cp.OPTIMAL_INACCURATE)
-    return answer, residuals
+    status = cp.OPTIMAL_INACCURATE if far and answer.status == cp.OPTIMAL else answer.status
+    return replace(answer, residuals=residuals, status=status)
 
 
 def _copied(dual: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the run of one solver leaves, and what it is once it has been checked."""
+"""The solution of a program by one solver."""
 
 from __future__ import annotations
 
@@ -12,71 +12,42 @@ from cvxpy import OPTIMAL
 from propcvx.solvers.residuals import Residuals
 from propcvx.text import Readable
 
-ADVICE = "more iterations, a looser tol or another solver may do"
+ADVICE = "scale the features, or use a smaller C, a looser tol or another solver"
 """What to try where a solver stopped before its tolerance."""
 
 
 @dataclass(frozen=True)
-class Answer:
-    """Answer of one solver to one program.
+class Solution(Readable):
+    r"""Solution of one program.
+
+    A solver's ``run`` returns one with a status, variables and duals; :func:`propcvx.solvers.solve`
+    adds the rest.
 
     Attributes
     ----------
     status : str
-        In CVXPY's words ("optimal", "user_limit", ...).
+        In CVXPY's words: "optimal", or "optimal_inaccurate" and "user_limit" if it is usable but
+        its tolerance was not reached.
     variables, duals : mappings from name to array
-        Signs of duals are those of the program's docstring.  Those of a cone are a list of arrays;
-        with integers there are none.
-    build_seconds, solve_seconds : float
-        Wall time to bring the program into the solver's form, and in the solver: where it does not
-        tell, all of the call but ``build_seconds``.
-    iterations : int or None
-    gap : float or None
-        Relative duality gap between feasible points, where the solver itself has computed it.
-    warm : object
-        What the solver can begin a later call from; it belongs to the caller.
-    value : float
-        Objective value of ``variables``, evaluated by us whatever the solver says.
-    """
-
-    status: str
-    variables: Mapping[str, Any]
-    duals: Mapping[str, Any]
-    build_seconds: float = 0.0
-    solve_seconds: float = np.nan
-    iterations: int | None = None
-    gap: float | None = None
-    warm: Any = None
-    value: float = np.nan
-
-
-@dataclass(frozen=True, kw_only=True)
-class Solution(Readable, Answer):
-    r"""Answer to one program.
-
-    Attributes
-    ----------
-    solver : str
-        The solver that answered.
-    status : str
-        In CVXPY's words: "optimal", or "optimal_inaccurate" and "user_limit" where it is usable
-        but its tolerance was not reached.
+        Signs of duals are those in the program's docstring.  Those of a cone are a list of arrays;
+        a program with integers has none.
     value : float
         Objective value of ``variables``, evaluated by us.
-    variables, duals : mappings from name to array
-        The primal and dual values, as of :class:`Answer`.
-    residuals : Residuals or None
-        Recomputed from the problem; None where ``residuals=False`` was asked, or where a part of
-        the problem is not covered, which an ``UncheckedWarning`` names.
+    solver : str
+        The solver that answered.
     tol : float
         The tolerance that was given.
     gap : float or None
-        Relative duality gap between feasible points, which ``tol`` was held against; None for
-        programs whose structure does not tell how to make an answer feasible.
+        Relative duality gap between feasible points, which is compared with ``tol``; None for
+        programs whose structure does not say how to make an answer feasible.
+    residuals : Residuals or None
+        Recomputed from the problem; None with ``residuals=False``, or if a part of the problem is
+        not covered, which an ``UncheckedWarning`` names.
     build_seconds, solve_seconds : float
-        Wall time to bring the program into the solver's form, and in the solver.
+        Wall time to bring the program into the solver's form, and in the solver: if it does not
+        report it, all of the call except ``build_seconds``.
     iterations : int or None
-        Iterations, where the solver tells.
+        Iterations, if the solver reports them.
     warm : object
         Where the solver ended, for ``solve(..., warm=...)`` on the same program.  It is not
         pickled.
@@ -94,9 +65,18 @@ class Solution(Readable, Answer):
     ... iterations; ... s to build, ... s to solve
     """
 
-    solver: str
-    residuals: Residuals | None
+    status: str
+    variables: Mapping[str, Any]
+    duals: Mapping[str, Any]
+    value: float = np.nan
+    solver: str = ""
     tol: float = np.nan
+    gap: float | None = None
+    residuals: Residuals | None = None
+    build_seconds: float = 0.0
+    solve_seconds: float = np.nan
+    iterations: int | None = None
+    warm: Any = None
 
     def __str__(self) -> str:
         """How it ended, how good it is, and what it has; the names of arrays with their shapes."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from propcvx.errors import InputError
 from propcvx.programs import ProblemClass, Program, Structure
-from propcvx.solvers.solution import Answer
+from propcvx.solvers.solution import Solution
 
 OptionsOf = Callable[[float], dict[str, Any]]
 
@@ -31,8 +31,8 @@ class Solver:
     name : str
         The name users give, in capital or small letters.
     run : callable
-        ``run(program, options, warm) -> Answer`` solves the program for the values that its
-        parameters have.  ``warm`` is ``Answer.warm`` of an earlier answer, or None.
+        ``run(program, options, warm) -> Solution`` solves the program for the values that its
+        parameters have.  ``warm`` is ``Solution.warm`` of an earlier answer, or None.
     options_of : callable
         ``options_of(tol)`` gives the options for a tolerance, by name.
     classes : frozenset of ProblemClass
@@ -52,7 +52,7 @@ class Solver:
     """
 
     name: str
-    run: Callable[[Program, dict[str, Any], Any], Answer]
+    run: Callable[[Program, dict[str, Any], Any], Solution]
     options_of: OptionsOf
     classes: frozenset[ProblemClass] = frozenset()
     accepts: Callable[[Structure], bool] | None = None
@@ -75,12 +75,12 @@ class Solver:
         except PackageNotFoundError:
             return ""
 
-    def answer(self, program: Program, options: dict[str, Any], warm: Any) -> Answer:
+    def answer(self, program: Program, options: dict[str, Any], warm: Any) -> Solution:
         """What ``run`` returns, with the time of the call where it tells none."""
         start = perf_counter()
         answer = self.run(program, options, warm)
         seconds = perf_counter() - start
-        if not isinstance(answer, Answer) or not math.isnan(answer.solve_seconds):
+        if not isinstance(answer, Solution) or not math.isnan(answer.solve_seconds):
             return answer
         return replace(answer, solve_seconds=seconds - answer.build_seconds)
 

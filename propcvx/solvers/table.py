@@ -20,7 +20,7 @@ from propcvx.programs import (
     Structure,
     SVMDual,
 )
-from propcvx.solvers.solution import Answer
+from propcvx.solvers.solution import Solution
 from propcvx.solvers.solver import OptionsOf, Solver, did_you_mean, same
 from propcvx.solvers.specialised.eigenvalues import run_eigenvalues
 from propcvx.solvers.specialised.libsvm import run_libsvm
@@ -148,7 +148,7 @@ GENERAL = (
 
 def specialised(
     name: str,
-    run: Callable[[Program, dict[str, Any], Any], Answer],
+    run: Callable[[Program, dict[str, Any], Any], Solution],
     structure: type[Structure],
     where: Callable[[Any], bool] = lambda known: True,
     known_options: frozenset[str] | None = frozenset({"max_iter"}),

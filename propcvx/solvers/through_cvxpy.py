@@ -13,7 +13,7 @@ import numpy as np
 
 from propcvx.errors import InputError, LicenceError, PropCVXError, SolverError
 from propcvx.programs import Program
-from propcvx.solvers.solution import Answer
+from propcvx.solvers.solution import Solution
 
 LICENCE = re.compile(r"licen[cs]e|size limits|too many rows and columns", re.IGNORECASE)
 """What commercial solvers say where a licence is missing, or does not reach for the size."""
@@ -28,7 +28,7 @@ NEVER_WARM = ("PROXQP",)
 """Solvers whose warm start in CVXPY fails: it calls an update that the solver does not have."""
 
 
-def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_name: str) -> Answer:
+def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_name: str) -> Solution:
     """Compile the problem (once; later calls only fill in parameters) and run the solver.
 
     CVXPY keeps a solver's state in the problem, so what a later call begins from is the problem:
@@ -64,7 +64,7 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
         raise failure_of(*failed) from error
     duals = {name: constraint.dual_value for name, constraint in program.constraints.items()}
     statistics = problem.solver_stats
-    return Answer(
+    return Solution(
         status=_status(problem),
         variables={name: variable.value for name, variable in program.variables.items()},
         duals={} if problem.is_mixed_integer() else duals,
@@ -89,6 +89,8 @@ def failure_of(
     name: str, program: Program, error: Exception, options: Iterable[str]
 ) -> PropCVXError:
     """What a solver raised, under its name; an ``InputError`` where it quotes an option."""
+    if isinstance(error, PropCVXError):
+        return error
     refused = [each for each in options if re.search(rf"['\"(]{re.escape(each)}['\",]", str(error))]
     if refused:
         return InputError(f"solver {name!r} has no options {refused}, or not such: {error}")

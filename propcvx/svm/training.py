@@ -88,6 +88,8 @@ class TrainingData:
     def of(cls, method: KernelMethod, X: Any, y: Any, sample_weight: Any = None) -> TrainingData:
         """Check X, y and weights; the method remembers the names of the columns."""
         check_same_order({"X": X, "y": y, "sample_weight": sample_weight})
+        if type(method) is KernelMethod and np.shape(X)[:1] == (1,):
+            raise InputError("X must have two instances or more; got 1. Pass the whole bags.")
         checked = validate_data(
             method, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )

@@ -240,3 +240,11 @@ def test_bags_with_a_share_need_a_weight():
     weights = np.where(problem.y["bag"] == 0, 1.0, 0.0)
     with pytest.raises(InputError, match="sample_weight must be above 0 in a bag"):
         SecondMoments().fit(problem.X, y, weights)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 3.7])
+def test_second_moments_warns_of_a_double_leading_eigenvalue(scale):
+    square = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    y = bag_target(np.repeat(np.arange(12), 2), np.full(12, 0.5))
+    with pytest.warns(IllPosedWarning, match="two largest eigenvalues of M are equal"):
+        SecondMoments(n_components=None).fit(scale * np.tile(square, (6, 1)), y)

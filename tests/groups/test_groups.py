@@ -493,3 +493,12 @@ def test_without_pandas_the_message_says_what_to_install():
         pytest.raises(InputError, match=r"group_shares needs .* pip install 'propcvx\[groups\]'"),
     ):
         group_shares(Y, CODE)
+
+
+def test_group_shares_half_precision_equals_single():
+    X = np.random.RandomState(0).normal(size=(len(Y), 2)).astype(np.float16)
+    model, group = EcologicalRegression().fit(X, Y), X[:, 0].round()
+    settings = {"labels": model, "n_resamples": 20, "random_state": 0}
+    half = group_shares(Y, group, X=X, **settings)
+    single = group_shares(Y, group.astype(np.float32), X=X.astype(np.float32), **settings)
+    np.testing.assert_array_equal(half.groups, single.groups)

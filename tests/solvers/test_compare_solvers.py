@@ -11,13 +11,13 @@ from other_ways import WAYS
 from program_examples import PROGRAMS, ProgramAt
 
 from propcvx.errors import InputError, SolverError
-from propcvx.solvers import SOLVERS, Answer, Solver, compare_solvers, comparison, solve
+from propcvx.solvers import SOLVERS, Solution, Solver, compare_solvers, comparison, solve
 
 pytestmark = pytest.mark.process
 
 INSTALLED = [name for name, row in SOLVERS.items() if row.installed]
 SMALL = ProgramAt("svm_dual", 12)
-ANSWER = Answer(cp.OPTIMAL, {"x": np.array([0.5, 0.5])}, {"constraint 0": np.array(1.0)})
+ANSWER = Solution(cp.OPTIMAL, {"x": np.array([0.5, 0.5])}, {"constraint 0": np.array(1.0)})
 
 
 def of_user(run):

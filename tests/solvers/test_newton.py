@@ -1,10 +1,14 @@
 """The smoothed Newton method against the program it solves."""
 
+import itertools
+
 import cvxpy as cp
 import numpy as np
 import pytest
+from large_C import KINDS, problem
 from svm_problems import N_INSTANCES, PROBLEMS, problems
 
+from propcvx.errors import SolverError
 from propcvx.programs import mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
 from propcvx.solvers import automatic, solve
 from propcvx.solvers.specialised.newton import Warm
@@ -150,17 +154,55 @@ def test_many_instances(C, flip):
 
 @pytest.mark.parametrize("steps", [1, 2, 3])
 @pytest.mark.parametrize("C", [1e-2, 1e2, 1e6])
-def test_a_limit_is_told_and_the_answer_is_feasible_and_no_worse_than_no_weights(C, steps):
+def test_newton_at_its_limit_is_feasible_and_says_so(C, steps):
     features, labeling = problems(np.random.default_rng(8))["overlapping"]
     features = features + 1e4
     program = svm_dual(features).set(**svm_dual_parameters(labeling, C))
     with pytest.warns(match="user_limit"):
         solution = solve(program, "newton", max_iter=steps)
     assert solution.status == cp.USER_LIMIT
-    assert solution.gap >= gap_of(solution, features, labeling, C) - 1e-9
-    bounds = program.structure.bounds(program.values, solution.variables["v"])
-    without = 2.0 * C * min((labeling > 0).sum(), (labeling < 0).sum())
-    assert bounds[1] <= without * (1 + 1e-12)
+    assert gap_of(solution, features, labeling, C) > 1e-8
+    lower, upper = program.structure.bounds(program.values, solution.variables["v"])
+    assert lower == pytest.approx(solution.value, rel=1e-9)
+    assert lower <= upper
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("solver", "C"),
+    [
+        *itertools.product(["newton", "auto"], [1e3, 1e6, 1e8, 1e9, 1e10, 1e12]),
+        *itertools.product(["libsvm"], [1e3, 1e9]),
+    ],
+)
+def test_large_C_ends_within_the_tolerance_or_with_its_gap(solver, kind, C):
+    """`newton` and `auto` reach 1e-6 up to C = 1e8; beyond, w = F'v is rounded to eps times C."""
+    tol = 1e-6
+    for seed in range(1 if solver == "libsvm" else 3):
+        features, labeling = problem(kind, np.random.default_rng(seed))
+        program = svm_dual(features).set(**svm_dual_parameters(labeling, C))
+        if solver == "libsvm" and C > 1e8 and kind != "separable":
+            with pytest.raises(SolverError, match="relative duality gap"):
+                solve(program, solver, tol=tol, residuals=False)
+            continue
+        solution = solve(program, solver, tol=tol, residuals=False, quiet=True)
+        assert solution.status == cp.OPTIMAL or C > 1e8 or solver == "libsvm"
+        assert (solution.gap <= tol) == (solution.status == cp.OPTIMAL)
+        rounding = 1e-15 * C * len(labeling) if solution.gap > 0.0 else tol
+        assert gap_of(solution, features, labeling, C) <= 1.01 * solution.gap + rounding
+
+
+@pytest.mark.parametrize("C", [1e9, 1e12, 1e15])
+def test_newton_solves_a_hard_margin_for_every_C(C):
+    features, labeling = problem("separable", np.random.default_rng(5))
+    program = svm_dual(features)
+    program.set(**svm_dual_parameters(labeling, C))
+    hard = solve(program, "newton", tol=1e-7, residuals=False)
+    program.set(**svm_dual_parameters(labeling, 1e5))
+    soft = solve(program, "clarabel", tol=1e-9, residuals=False)
+    assert np.abs(soft.variables["v"]).max() < 1e5
+    assert hard.status == cp.OPTIMAL
+    assert hard.value == pytest.approx(soft.value, rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -170,8 +212,8 @@ def test_steps_end_where_rounding_errors_are_all_that_is_left(seed):
     features[0] *= 1e18
     program = svm_dual(features, bias=False).set(**svm_dual_parameters(labeling, 1e8))
     with pytest.warns(match="user_limit"):
-        solution = solve(program, "newton", max_iter=50)
-    assert solution.iterations < 50
+        solution = solve(program, "newton", max_iter=500)
+    assert solution.iterations < 500
 
 
 @pytest.mark.filterwarnings("ignore:clarabel stopped")

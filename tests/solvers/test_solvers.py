@@ -23,7 +23,7 @@ from propcvx.errors import (
     UncheckedWarning,
     UnsupportedSolverError,
 )
-from propcvx.solvers import SOLVERS, Answer, Solver, solve, solvers_for
+from propcvx.solvers import SOLVERS, Solution, Solver, solve, solvers_for
 from propcvx.solvers import solver as solver_module
 
 LARGER = Data(seed=0, r=3, C=0.7, sizes=(13, 13, 14))
@@ -118,7 +118,7 @@ def test_a_solver_that_is_not_installed_says_how(monkeypatch, program):
         ("mkl_epigraph", "duals", "cuts", np.nan, "not finite"),
         ("mkl_group", "duals", "margin", np.nan, "not finite"),
         ("svm_dual-True", "variables", "v", np.ones(3), r"v of shape \(3,\), not \(12,\)"),
-        ("svm_dual-True", None, None, None, "a list, not a propcvx.solvers.Answer"),
+        ("svm_dual-True", None, None, None, "a list, not a propcvx.solvers.Solution"),
     ],
 )
 def test_what_is_no_answer_has_the_name_of_its_solver(name, kind, part, value, message):
@@ -455,7 +455,7 @@ def test_an_answer_that_residuals_do_not_cover_is_given_with_a_warning():
 
 def test_a_solver_may_leave_out_its_time_and_the_duals_of_a_cone():
     def run(program, options, warm):
-        return Answer(cp.OPTIMAL, {"x": np.full(2, -np.sqrt(0.5))}, {})
+        return Solution(cp.OPTIMAL, {"x": np.full(2, -np.sqrt(0.5))}, {})
 
     x = cp.Variable(2, name="x")
     disc = cp.Problem(cp.Minimize(cp.sum(x)), [cp.SOC(cp.Constant(1.0), x)])
@@ -468,7 +468,7 @@ def test_a_solver_may_leave_out_its_time_and_the_duals_of_a_cone():
 
 def test_a_wrong_answer_is_not_optimal_and_the_next_solver_is_asked():
     def run(program, options, warm):
-        return Answer(cp.OPTIMAL, {"x": np.array([1.0, 0.0])}, {"constraint 0": np.array(1.0)})
+        return Solution(cp.OPTIMAL, {"x": np.array([1.0, 0.0])}, {"constraint 0": np.array(1.0)})
 
     wrong = Solver("wrong", run, lambda tol: {}, classes=SOLVERS["osqp"].classes)
     with pytest.warns(InaccurateSolutionWarning, match="wrong stopped .* dual residual 1"):

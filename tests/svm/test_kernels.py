@@ -28,7 +28,7 @@ from propcvx import (
     certify,
     fit_grid,
 )
-from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError
+from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError, SolverError
 from propcvx.svm.kernels import BLOCK, FeatureMap, Kernel, check_gram
 
 
@@ -172,6 +172,7 @@ def test_a_method_is_refused_the_memory_that_it_would_lack(cls, monkeypatch):
 
 @each_method()
 def test_a_method_uses_no_more_memory_than_it_asks_for(method):
+    """Beside Gram matrices, of 2 MB each, there may be a hundred vectors and what is imported."""
     X, y = bagged(500)
     clf = clone(method).set_params(kernel="rbf")
     tracemalloc.start()
@@ -180,7 +181,7 @@ def test_a_method_uses_no_more_memory_than_it_asks_for(method):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak <= clf.gram_matrices * 8 * 500**2
+    assert peak <= clf.gram_matrices * 8 * 500**2 + 100 * 8 * 500
 
 
 # Bounds and fits are of the Gram matrix, not of its factor alone
@@ -251,8 +252,14 @@ def test_the_best_labeling_by_the_gram_matrix_is_inside_the_interval(name, C):
     y, options = bag_target(bags, [1 / 3, 2 / 3]), {"kernel": "precomputed", "intercept": "none"}
     answer = certify(gram, y, C, time_limit=0.1, **options)
     planes = CuttingPlanes(oracle="exhaustive", max_cuts=20)  # a bound, however many there are
-    fitted = ConvPropSVM(C, relaxation=planes, **options).fit(gram, y)
-    for lower, upper in ((each.lower, each.upper) for each in (answer, fitted.bounds_)):
+    fitted = ConvPropSVM(C, relaxation=planes, **options)
+    intervals = [answer]
+    try:
+        intervals.append(fitted.fit(gram, y).bounds_)
+    except SolverError:  # above 1 / eps rounding hides the box of alpha from the solvers
+        if C * np.abs(gram).max() <= 1.0 / np.finfo(float).eps:
+            raise
+    for lower, upper in ((each.lower, each.upper) for each in intervals):
         assert lower <= high + rounding
         assert low - rounding <= upper
 

@@ -9,10 +9,10 @@ import cvxpy as cp
 import numpy as np
 
 from propcvx.programs import Program
-from propcvx.solvers.solution import Answer
+from propcvx.solvers.solution import Solution
 
 
-def run_eigenvalues(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+def run_eigenvalues(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     r"""Solve ``second_moments``; where all :math:`d_g` are equal, with M = 0.
 
     At the best :math:`\Sigma` for M the objective is
@@ -28,4 +28,4 @@ def run_eigenvalues(program: Program, options: Mapping[str, Any], warm: Any) -> 
     M, dual = ((vectors * np.maximum(sign * values, 0.0)) @ vectors.T for sign in (1.0, -1.0))
     Sigma = np.tensordot(shares, known.covariances, 1) - (shares @ known.between) * M
     variables, duals = {"Sigma": Sigma, "M": M}, {"positive": 2.0 * squares * dual}
-    return Answer(cp.OPTIMAL, variables, duals)
+    return Solution(cp.OPTIMAL, variables, duals)

@@ -7,6 +7,9 @@ of C and the largest entry of the matrix is near 10, 2e-7 near 1,000, and 4e-5 w
 hard.  Where that is more than was asked for, one linear system in double precision follows, for the
 instances strictly inside their box.
 
+With C of 1e6 times the inverse mean square of the features, or more, its steps end at ``MAX_ITER``
+with overlapping classes: the gap is above 1%, which :func:`propcvx.solvers.solve` raises.
+
 On vote with a Gaussian kernel, 348 instances, ten annealed restarts of alter-pSVM take the time of
 340 fits of ``SVC``.
 """
@@ -27,7 +30,7 @@ from propcvx.arrays import Array
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import Program
 from propcvx.programs.structures import feasible_in_box
-from propcvx.solvers.solution import Answer
+from propcvx.solvers.solution import Solution
 
 VIOLATION = 0.45
 """A gap of tol is asked for by a violation of the margins of tol to this power: 3e-4 for 1e-8.
@@ -39,7 +42,7 @@ MAX_ITER = 1_000_000
 """Steps of one call, a second or two.  On 12 instances at a tolerance of 1e-8, 1e9 did not do."""
 
 
-def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     """Solve ``svm_dual`` by SMO to a relative duality gap of ``options["tol"]``.
 
     The other options are those of :class:`sklearn.svm.SVC`.  LIBSVM starts from v = 0 at every
@@ -79,7 +82,9 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Answe
         "upper": np.maximum(residuals, 0.0),
         "balance": np.asarray(bias - svm.offset @ weights),
     }
-    return Answer(status, {"v": v}, duals, build_seconds, iterations=iterations, gap=gap)
+    return Solution(
+        status, {"v": v}, duals, build_seconds=build_seconds, iterations=iterations, gap=gap
+    )
 
 
 def _fit(

@@ -27,7 +27,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from propcvx.arrays import Array
 from propcvx.programs import Program
-from propcvx.solvers.solution import Answer
+from propcvx.solvers.solution import Solution
 
 MAX_ITER = 1000
 """Steps of one call.  For features of 1e-6 to 1e6 it takes 1 to 19, where only a regularisation of
@@ -75,7 +75,7 @@ def _products(rows: Array, weights: Array, bias: int) -> Array:
     return scaled.T @ scaled
 
 
-def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     """Solve ``conditional_exponential_model`` to a gradient of ``options["tol"]`` in scaled units.
 
     Where there is no minimum, as with all labels the same, the status is ``"user_limit"``.
@@ -95,7 +95,7 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Ans
     variables = {"w": x[:rank]}
     if bias:
         variables["b"] = np.asarray(x[rank])
-    return Answer(status, variables, {}, iterations=steps)
+    return Solution(status, variables, {}, iterations=steps)
 
 
 def minimise_sums(

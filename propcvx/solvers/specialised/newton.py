@@ -16,8 +16,12 @@ duality gap ends the search.
 
 On cod-rna.t, 271,617 instances of eight features, an SVM with a gap of 1e-4 takes a fifth of the
 time of one ``LinearSVC``, and from the last plane a twelfth to a sixth.  InvCal with 10,000 bags of
-20 features takes 0.2 s and 40 MB, through CVXPY and PIQP 5.5 s and 3 GB.  Of 288 problems, with
-features and C scaled by 1e-6 to 1e6 and offsets of up to 1e6 spreads, all reached a gap of 1e-7.
+20 features takes 0.2 s and 40 MB, through CVXPY and PIQP 5.5 s and 3 GB.
+
+The limit is C in units of the features: C times their mean square.  Up to 1e8 all of 1,000 problems
+reached a gap of 1e-6.  Beyond it ``v @ F`` rounds w to about 1e-16 times C, and the gap grows to
+about 1e-5 at 1e10 and 1e-3 at 1e12, where the status is ``user_limit``.  A hard margin, whose v is
+smaller than C, has no such limit.
 """
 
 from __future__ import annotations
@@ -29,12 +33,12 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from propcvx.arrays import Array, Indices
-from propcvx.labelings.losses import best_offset
 from propcvx.programs import Program, svm_dual_parameters
 from propcvx.programs.structures import SVMDual, moved_in_box
-from propcvx.solvers.solution import Answer
+from propcvx.solvers.solution import Solution
 
 FALL = 0.1, 0.5
 """The width falls at most to a tenth, at least to a half.  Neighbouring choices differ by a step or
@@ -45,13 +49,25 @@ EXACTNESS = 1e-5
 the gap of v grows as the root of the error.  1e-8 makes no difference; from 1e-3 on, v is computed
 too early, and once more later."""
 
+HARD = 1e4
+"""The least bounds of v, in units of the features, that are reached in several stages."""
+
 WIDEN = 0.03
 """Share of a plane's own gap below which a warm start widens the width.  With 0.01 to 0.1, 12 SVMs
 of cod-rna.t take 190 to 194 passes over the instances, without widening 375."""
 
+STAGE = 0.3
+"""Share of the tolerance that a stage is solved to, and by which its v is then multiplied."""
+
+LEAST = 1e-3
+"""Share of the tolerance below which a smaller width makes no v better."""
+
+FEW = 8
+"""Up to so many instances for each unknown, their rows are factored themselves, not the sums of
+their products, which would lose half of the digits."""
+
 MAX_ITER = 500
-"""Newton steps of one call.  Of 800 problems the few that reach it have a C far beyond what the
-data can use, and report ``user_limit``."""
+"""Newton steps of one call."""
 
 MOST_LENGTHS = 100
 """Lengths of one step that are tried."""
@@ -67,11 +83,7 @@ class Warm:
 
 @dataclass(frozen=True)
 class Losses:
-    """The piecewise linear losses of instances in memory.
-
-    The same sums of instances that are elsewhere do as well: what the search asks of this class is
-    ``at``, ``line``, ``curvature``, ``feasible``, ``without_weights``, ``rank``,
-    ``mean_jump``, ``middle`` and ``farthest``.
+    """The piecewise linear losses of instances.
 
     Attributes
     ----------
@@ -106,13 +118,23 @@ class Losses:
         return float(self.jump.sum()) / max(1, len(self.jump))
 
     @property
+    def mean_square(self) -> float:
+        """Mean square of the features."""
+        return float(np.mean(np.square(self.rows[:, :-1]))) or 1.0
+
+    def within(self, bounds: float) -> Losses:
+        """The losses with slopes of at most this size."""
+        lower, upper = np.maximum(self.lower, -bounds), np.minimum(self.upper, bounds)
+        return replace(self, lower=lower, upper=upper)
+
+    @property
     def middle(self) -> float:
         """The bias to start from with w = 0."""
         return 0.5 * float(self.y.min() + self.y.max()) if self.bias else 0.0
 
-    def farthest(self, bias: float) -> float:
-        """The largest residual for w = 0."""
-        return float(np.abs(self.y - bias).max())
+    def residuals(self, plane: Array) -> Array:
+        """Residuals r, which keep the digits of small weights where the bias equals a label."""
+        return self.y - self.bias * plane[-1] - self.rows[:, :-1] @ plane[:-1]
 
     def slopes(self, residuals: Array, width: float) -> Array:
         """Slopes of the rounded losses, in [lower, upper]."""
@@ -123,60 +145,19 @@ class Losses:
         slopes += self.lower
         return slopes
 
-    def at(self, plane: Array, width: float, residuals: Array | None = None) -> Rounded:
-        """Round the losses at a plane, with the residuals :math:`r = y - F w - b` if known."""
-        residuals = self.y - self.rows @ plane if residuals is None else residuals
-        near = np.flatnonzero(np.abs(residuals) < width / 2)
-        sums = self.sums(residuals, width, near)
-        few = not self.bias and 2 * len(near) <= self.rank
-        return (FewNear if few else Rounded).of(self, plane, width, *sums, (residuals, near))
-
-    def sums(self, residuals: Array, width: float, near: Indices) -> tuple[float, float, Array]:
-        """Sums of the losses, of what the rounding adds to the gap, and of slopes times rows."""
-        slopes, distances = self.slopes(residuals, width), np.abs(residuals[near])
-        rounding = float(self.jump[near] @ (distances * (0.5 - distances / width)))
-        return float(slopes @ residuals) + rounding, rounding, slopes @ self.rows
-
-    def line(self, here: Rounded, step: Array, width: float) -> Callable[[float], Rounded]:
-        """What is found with a width after any length of a step."""
-        residuals, change = here.state[0], self.rows @ step
-        return lambda t: self.at(here.plane + t * step, width, residuals - t * change)
-
-    def curvature(self, here: Rounded) -> tuple[Array, Array]:
-        """Sums over the instances within the width, times their jumps.
-
-        They are of the products of the rows with themselves, and with the residuals.
-        """
-        return self.products(*here.state)
-
-    def products(self, residuals: Array, near: Indices) -> tuple[Array, Array]:
-        """The same for any residuals and instances."""
-        jump, rows = self.jump[near], self.rows[near]
-        return rows.T @ (jump[:, None] * rows), (jump * residuals[near]) @ rows
-
     def feasible(self, here: Rounded) -> Feasible:
         """The slopes, balanced over the instances within the width, and their gap."""
-        residuals, near = here.state
-        v = self.slopes(residuals, here.width)
+        near, v = here.near, self.slopes(here.residuals, here.width)
         if self.bias:
-            lower, upper = self.lower[near], self.upper[near]
-            v[near] = moved_in_box(v[near], lower, upper, -v.sum())
-            if abs(v.sum()) > 1e-13 * np.abs(v).sum():  # too little is left in their boxes
-                v = moved_in_box(v, self.lower, self.upper, -v.sum())
-        plane = v @ self.rows
-        plane[-1] = here.plane[-1]
-        return Feasible.of(self, v, plane)
+            v[near] = moved_in_box(v[near], self.lower[near], self.upper[near], -v.sum())
+        return self.balanced(v, here.plane[-1])
 
-    def without_weights(self) -> Feasible:
-        """The v nearest to 0, and the best bias for its weights."""
-        v = np.clip(0.0, self.lower, self.upper)
-        if self.bias:
+    def balanced(self, v: Array, bias: float) -> Feasible:
+        """The nearest feasible v, and its gap with a bias."""
+        v = np.clip(v, self.lower, self.upper)
+        if self.bias and abs(v.sum()) > 1e-13 * np.abs(v).sum():
             v = moved_in_box(v, self.lower, self.upper, -v.sum())
-        plane = v @ self.rows
-        plane[-1] = 0.0
-        if self.bias:
-            plane[-1] = best_offset(self.y - self.rows @ plane, self.lower, self.upper)
-        return Feasible.of(self, v, plane)
+        return Feasible.of(self, v, np.append(v @ self.rows[:, :-1], bias))
 
 
 @dataclass(frozen=True)
@@ -186,43 +167,39 @@ class Rounded:
     Attributes
     ----------
     losses : Losses
-        Or others with the same methods.
     plane : array of shape (rank + 1,)
         w and b; b stays 0 without a bias.
     width : float
+    residuals : array of shape (n_instances,)
+    near : array of int
+        Instances within the width.
     rounding : float
         Duality gap that is due to the rounding.
     primal : float
         The objective, without rounding.
     descent : array of shape (rank + 1,)
         Minus the gradient of the rounded objective.
-    state : object
-        What the losses know of this plane beside.
     """
 
-    losses: Any
+    losses: Losses
     plane: Array
     width: float
+    residuals: Array
+    near: Indices
     rounding: float
     primal: float
     descent: Array
-    state: Any = None
 
     @classmethod
-    def of(
-        cls,
-        losses: Any,
-        plane: Array,
-        width: float,
-        loss: float,
-        rounding: float,
-        pull: Array,
-        state: Any,
-    ) -> Rounded:
-        """From the sums of the losses, of what the rounding adds, and of slopes times rows."""
-        w = np.append(plane[:-1], 0.0)
-        primal = loss + 0.5 * float(w @ w)
-        return cls(losses, plane, width, rounding, primal, pull - w, state)
+    def at(cls, losses: Losses, plane: Array, width: float, residuals: Array) -> Rounded:
+        """Round the losses at a plane with these residuals."""
+        near, w = np.flatnonzero(np.abs(residuals) < width / 2), np.append(plane[:-1], 0.0)
+        slopes, distances = losses.slopes(residuals, width), np.abs(residuals[near])
+        rounding = float(losses.jump[near] @ (distances * (0.5 - distances / width)))
+        primal = float(slopes @ residuals) + rounding + 0.5 * float(w @ w)
+        few = not losses.bias and 2 * len(near) <= losses.rank
+        kind, descent = FewNear if few else cls, slopes @ losses.rows - w
+        return kind(losses, plane, width, residuals, near, rounding, primal, descent)
 
     @property
     def error(self) -> float:
@@ -232,36 +209,53 @@ class Rounded:
 
     @cached_property
     def curvature(self) -> tuple[Array, Array]:
-        """See :meth:`Losses.curvature`."""
-        sums: tuple[Array, Array] = self.losses.curvature(self)
-        return sums
+        """A root of the curvature times the width, and the sums of residuals times rows.
+
+        Both are of the instances within the width, times their jumps.
+        """
+        jump, rows = self.losses.jump[self.near], self.losses.rows[self.near]
+        pull, rows = (jump * self.residuals[self.near]) @ rows, np.sqrt(jump)[:, None] * rows
+        if len(rows) <= FEW * rows.shape[1]:
+            return np.asarray(np.linalg.qr(rows, mode="r")), pull
+        squares, axes = np.linalg.eigh(rows.T @ rows)
+        return np.sqrt(np.maximum(squares, 0.0))[:, None] * axes.T, pull
 
     def step(self, fall: float = 1.0) -> Array:
         """The Newton step to the minimiser for a width that much smaller.
 
-        Its equations hold while the same instances are within the width; they are scaled to ones on
-        the diagonal.
+        Its equations hold while the same instances are within the width.  A root of their matrix,
+        scaled to columns of length one, is factored: where C is large the weights' own curvature of
+        one would be lost in the matrix itself.
         """
-        products, pull = self.curvature
-        descent = self.descent + (1.0 - fall) / (fall * self.width) * pull
-        hessian = np.diag(np.append(np.ones(len(descent) - 1), 0.0))
-        hessian += products / (fall * self.width)
-        if hessian[-1, -1] == 0.0:  # no bias, or as if one instance were inside, for its scale
-            hessian[-1, -1] = self.losses.mean_jump / (fall * self.width) or 1.0
-        scale = 1.0 / np.sqrt(hessian.diagonal())
-        hessian *= scale * scale[:, None]
-        hessian.flat[:: len(hessian) + 1] += 1e-14  # lest rounding errors make it singular
-        return scale * np.linalg.solve(hessian, scale * descent)
+        root, pull = self.curvature
+        width = fall * self.width
+        descent = self.descent + (1.0 - fall) / width * pull
+        own = np.eye(len(descent))
+        own[-1, -1] = 0.0
+        if not root[:, -1].any():  # no bias, or as if one instance were inside, for its scale
+            own[-1, -1] = np.sqrt(self.losses.mean_jump / width) or 1.0
+        stacked = np.vstack([root / np.sqrt(width), own])
+        scale = 1.0 / np.linalg.norm(stacked, axis=0)
+        triangle = np.linalg.qr(scale * stacked, mode="r")
+        half = solve_triangular(triangle, scale * descent, trans=1)
+        return scale * solve_triangular(triangle, half)
+
+    def line(self, step: Array, width: float) -> Callable[[float], Rounded]:
+        """The losses rounded with a width, after any length of a step."""
+        change = self.losses.rows @ step
+        return lambda t: Rounded.at(
+            self.losses, self.plane + t * step, width, self.residuals - t * change
+        )
 
     def moved(self, step: Array) -> Rounded:
         """Where a step leads, or about the lowest point of its line if that is far from there.
 
         There the slope along the line is a twentieth of what it was at the start, or less.
         """
-        slope, along = -float(self.descent @ step), self.losses.line(self, step, self.width)
+        slope, along = -float(self.descent @ step), self.line(step, self.width)
         low, low_slope, high, high_slope, length = 0.0, slope, np.inf, np.inf, 1.0
         for share in (0.5, *[0.05] * MOST_LENGTHS):
-            there: Rounded = along(length)
+            there = along(length)
             new_slope = -float(there.descent @ step)
             if abs(new_slope) <= share * abs(slope):
                 break
@@ -281,15 +275,14 @@ class Rounded:
     def narrowed(self, fall: float) -> Rounded:
         """Where the minimiser for a smaller width would be; the same plane if that is nearer."""
         width = fall * self.width
-        there: Rounded = self.losses.line(self, self.step(fall), width)(1.0)
+        there = self.line(self.step(fall), width)(1.0)
         if there.error <= there.rounding:
             return there
         return min(there, self.rounded_to(width), key=lambda rounded: rounded.error)
 
     def rounded_to(self, width: float) -> Rounded:
         """The same plane with another width."""
-        there: Rounded = self.losses.at(self.plane, width, self.state[0])
-        return there
+        return Rounded.at(self.losses, self.plane, width, self.residuals)
 
 
 @dataclass(frozen=True)
@@ -299,12 +292,17 @@ class FewNear(Rounded):
     @cached_property
     def spanned(self) -> tuple[Array, Rounded]:
         """An orthonormal basis of the rows of these instances, and their losses in it."""
-        losses, (residuals, near) = self.losses, self.state
+        losses, near = self.losses, self.near
         basis, triangle = np.linalg.qr(losses.rows[near].T)
-        rows, state = np.pad(triangle.T, ((0, 0), (0, 1))), (residuals[near], np.arange(len(near)))
+        rows = np.pad(triangle.T, ((0, 0), (0, 1)))
         inside = Losses(rows, losses.y[near], losses.lower[near], losses.upper[near])
-        descent = np.append(self.descent @ basis, 0.0)
-        return basis, replace(self, losses=inside, descent=descent, state=state)
+        return basis, replace(
+            self,
+            losses=inside,
+            residuals=self.residuals[near],
+            near=np.arange(len(near)),
+            descent=np.append(self.descent @ basis, 0.0),
+        )
 
     def step(self, fall: float = 1.0) -> Array:
         """The same step: out of the span of these rows the curvature is that of the weights."""
@@ -315,66 +313,82 @@ class FewNear(Rounded):
 
 @dataclass(frozen=True)
 class Feasible:
-    """A feasible v, the plane of its weights and some b, and the gap between them.
-
-    Where the instances are elsewhere, so are v and the residuals.
-    """
+    """A feasible v, the plane of its weights and some b, and the gap between them."""
 
     plane: Array
     primal: float
     gap: float
-    v: Any = None
-    residuals: Any = None
+    v: Array
+    residuals: Array
 
     @classmethod
     def of(cls, losses: Losses, v: Array, plane: Array) -> Feasible:
         """The gap of a v, as a sum in which nothing cancels."""
-        residuals, w = losses.y - losses.rows @ plane, plane[:-1]
+        residuals, w = losses.residuals(plane), plane[:-1]
         above = np.maximum(residuals, 0.0)
         below = above - residuals
         primal = 0.5 * float(w @ w) + float(losses.upper @ above - losses.lower @ below)
         gap = float((losses.upper - v) @ above + (v - losses.lower) @ below)
         return cls(plane, primal, gap, v, residuals)
 
+    @property
+    def relative_gap(self) -> float:
+        """The gap over the primal objective."""
+        return max(self.gap, 0.0) / (abs(self.primal) or 1.0)
+
     def within(self, tol: float) -> bool:
-        """Whether the gap is at most ``tol`` times the primal objective."""
-        return self.gap <= tol * abs(self.primal)
+        """Whether the relative gap is at most ``tol``."""
+        return self.relative_gap <= tol
 
 
-def search(losses: Any, warm: Any, tol: float, limit: int) -> tuple[Feasible, Rounded, int]:
-    """The best there is within so many steps: where a search from ``warm`` fails, anew from w = 0.
+def search(
+    losses: Losses, warm: Warm | None, tol: float, limit: int
+) -> tuple[Feasible, Rounded, int]:
+    """Search from where an earlier call ended; where that fails, from w = 0 in stages.
+
+    Large bounds of v are reached in stages.  The v of a hard margin is within smaller bounds, too:
+    multiplied by a little more than one it leaves no loss.
 
     Returns
     -------
     Feasible
-        Never worse than w = 0.
+        The v with the smallest relative gap.
     Rounded
         Where the steps ended.
     int
         Their number.
     """
-    best, end, steps = minimise(_start(losses, warm), tol, limit, ahead=True)
-    if not best.within(tol) and steps < limit:
-        anew, end, more = minimise(_start(losses, None), tol, limit - steps, ahead=False)
-        best, steps = _better(best, anew, tol), steps + more
-    if not best.within(tol):
-        best = _better(best, losses.without_weights(), tol)
-    return best, end, steps
+    best, steps, stretch = None, 0, 1.0 + STAGE * tol
+    if warm is not None:
+        best, end, steps = minimise(_start(losses, warm), tol, limit)
+        if best.within(tol):
+            return best, end, steps
+    warm = None
+    for bounds in _stages(losses):
+        inner = _start(losses.within(bounds), warm)
+        found, end, more = minimise(inner, STAGE * tol, limit - steps)
+        steps, warm = steps + more, Warm(end.plane, end.width)
+        larger = losses.balanced(stretch * found.v, stretch * found.plane[-1])
+        if larger.within(tol):
+            return larger, end, steps
+    found, end, more = minimise(_start(losses, warm), tol, limit - steps)
+    return _better(best, found), end, steps + more
 
 
-def minimise(
-    here: Rounded, tol: float, max_iter: int, ahead: bool
-) -> tuple[Feasible, Rounded, int]:
+def _stages(losses: Losses) -> list[float]:
+    """Bounds of v that are reached before the largest of its own."""
+    widest = float(np.abs([losses.lower, losses.upper]).max(initial=0.0))
+    ratio = widest * losses.mean_square / HARD
+    return [widest / 100.0**n for n in range(int(np.log(max(ratio, 1.0)) / np.log(100.0)), 0, -1)]
+
+
+def minimise(here: Rounded, tol: float, max_iter: int) -> tuple[Feasible, Rounded, int]:
     """Newton steps, the width falling, until some v has a relative gap of ``tol``.
-
-    Where the width falls, a step ``ahead`` goes to where the minimiser would then be.  That needs
-    fewer steps and, where C is millions of times what the problem can use, loses all digits: it
-    ends early then.
 
     Returns
     -------
     Feasible
-        That v; or of all those seen the one with the lowest primal objective.
+        The v with the smallest relative gap of those seen.
     Rounded
         Where the steps ended.
     int
@@ -385,40 +399,38 @@ def minimise(
     for steps in range(max_iter):
         target = share * tol * abs(here.primal)
         if here.rounding <= target and here.error <= EXACTNESS * target:
-            best = _better(best, here.losses.feasible(here), tol)
-            if best.within(tol) or share < 1e-6:
+            before, best = best, _better(best, here.losses.feasible(here))
+            if best.within(tol) or share < LEAST:
                 return best, here, steps
-            if ahead and not best.within(10.0 * tol):  # nothing but rounding errors is left
-                break
-            share /= 4
+            if before is not None and best.relative_gap > 0.5 * before.relative_gap:
+                share /= 4
         step = here.step()
         gain = 0.5 * float(here.descent @ step)
-        lag = gain if ahead or gain <= 0.0 else here.error  # a step ahead mends what is left
-        if here.rounding > target and lag <= here.rounding:
+        if here.rounding > target and gain <= here.rounding:
             fall = float(np.clip(0.9 * np.sqrt(target / here.rounding), *FALL))
-            here = here.narrowed(fall) if ahead else here.rounded_to(fall * here.width)
+            here = here.narrowed(fall)
         else:
             there = here.moved(step) if gain > 0.0 else here
-            if np.array_equal(there.descent, here.descent):  # nothing but rounding errors is left
+            if np.array_equal(there.descent, here.descent):
                 break
             here = there
-    return _better(best, here.losses.feasible(here), tol), here, steps + 1
+    return _better(best, here.losses.feasible(here)), here, steps + 1
 
 
-def _better(best: Feasible | None, new: Feasible, tol: float) -> Feasible:
-    return new if best is None or new.within(tol) or new.primal < best.primal else best
+def _better(best: Feasible | None, new: Feasible) -> Feasible:
+    return new if best is None or new.relative_gap < best.relative_gap else best
 
 
-def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     """Solve ``svm_dual`` to a relative duality gap of ``options["tol"]``.
 
     ``warm`` is where an earlier call ended.  Where the gap is not reached the status is
-    ``"user_limit"``, and the answer the best one seen, which is never worse than w = 0.
+    ``"user_limit"``, and the answer the v with the smallest gap.
     """
     return _answer(program.structure, program.values, options, warm)
 
 
-def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     r"""The same for ``inv_cal_dual``, which is that problem with every bag twice.
 
     :math:`v = (a, -a^*)` has the bounds :math:`[0, C_p]` and :math:`[-C_p, 0]`, and the targets are
@@ -444,7 +456,7 @@ def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any)
     return replace(answer, variables={"a": a, "a_star": -negated}, duals=duals)
 
 
-def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     """The same for a restricted master over one labeling, which is its SVM without a bias."""
     master: Any = program.structure
     (labeling,) = np.asarray(master.labelings, dtype=np.float64)
@@ -454,37 +466,40 @@ def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -
     return replace(answer, variables=variables, duals=duals)
 
 
-def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Answer:
+def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Solution:
     """The search on a structure with these values of its parameters."""
     losses, tol = Losses(svm.rows, values["y"], values["lower"], values["upper"]), options["tol"]
-    best, end, steps = search(losses, warm, tol, options.get("max_iter", MAX_ITER))
+    fits = isinstance(warm, Warm) and len(warm.plane) == losses.rank + 1
+    best, end, steps = search(
+        losses, warm if fits else None, tol, options.get("max_iter", MAX_ITER)
+    )
     above = np.maximum(best.residuals, 0.0)
     duals = {"lower": above - best.residuals, "upper": above}
     if svm.bias:
         duals["balance"] = np.asarray(best.plane[-1] - svm.offset @ (best.v @ svm.centred))
-    return Answer(
+    return Solution(
         cp.OPTIMAL if best.within(tol) else cp.USER_LIMIT,
         {"v": best.v},
         duals,
         iterations=steps,
-        gap=max(best.gap, 0.0) / (abs(best.primal) or 1.0),
+        gap=best.relative_gap,
         warm=Warm(end.plane, end.width),
     )
 
 
-def _start(losses: Any, warm: Any) -> Rounded:
+def _start(losses: Losses, warm: Warm | None) -> Rounded:
     """The plane of an earlier call, or w = 0 with every instance within the width.
 
     The earlier width is too narrow for a plane that is far from the minimiser now; it is widened
     until the gap due to rounding, about its square, is a share of that due to the plane.
     """
-    plane = np.zeros(losses.rank + 1)
-    known = isinstance(warm, Warm) and len(warm.plane) == len(plane)
-    plane = warm.plane if known else np.append(plane[:-1], losses.middle)
-    widest = 2.5 * losses.farthest(plane[-1]) or 1.0
-    width = warm.width if known else widest
-    start: Rounded = losses.at(plane, width)
+    plane = np.append(np.zeros(losses.rank), losses.middle) if warm is None else warm.plane
+    residuals = losses.residuals(plane)
+    widest = 2.5 * float(np.abs(losses.y - losses.bias * plane[-1]).max()) or 1.0
+    width = widest if warm is None else warm.width
+    start = Rounded.at(losses, plane, width, residuals)
     wanted = WIDEN * start.error - np.finfo(float).eps * abs(start.primal)
     if start.rounding >= wanted or width >= widest:
         return start
-    return start.rounded_to(min(width * np.sqrt(wanted / max(start.rounding, 1e-300)), widest))
+    least = wanted * (width / widest) ** 2
+    return start.rounded_to(width * np.sqrt(wanted / max(start.rounding, least)))

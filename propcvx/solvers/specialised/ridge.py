@@ -9,10 +9,10 @@ import cvxpy as cp
 import numpy as np
 
 from propcvx.programs import Program
-from propcvx.solvers.solution import Answer
+from propcvx.solvers.solution import Solution
 
 
-def run_ridge(program: Program, options: Mapping[str, Any], warm: Any) -> Answer:
+def run_ridge(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     r"""Solve ``ecological_regression``; with :math:`\lambda = 0`, for the w of least norm.
 
     With the centred rows :math:`U S V^\top`, :math:`w = V (S^2 + \lambda)^{-1} S U^\top p`.
@@ -27,4 +27,4 @@ def run_ridge(program: Program, options: Mapping[str, Any], warm: Any) -> Answer
     )
     w = right.T @ (inverse * (left.T @ targets))
     b = np.average(p, weights=structure.weights) - mean @ w
-    return Answer(cp.OPTIMAL, {"w": w, "b": b}, {})
+    return Solution(cp.OPTIMAL, {"w": w, "b": b}, {})
