@@ -12,11 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propcvx.arrays import Array, Indices, Signs
-from propcvx.checks import as_vector, check_same_order, check_share, row_order
+from propcvx.checks import as_vector, check_same_order, check_share
 from propcvx.errors import InputError
-
-NO_CHANCE = 5
-"""With as many positives known, and as many labels unknown, no positive is missed by chance."""
 
 SHOWN = 5
 """How many bags a message names one by one."""
@@ -183,8 +180,6 @@ def bag_target(
         known = class_numbers("labels", labels, names[0], lengths[0])
     else:
         known = known_labels(labels, lengths[0])
-        for part in zip(codes, shares, sizes, strict=True):
-            _check_zeros(known, *part)
     every: list[Hashable] = list(chain(*ids))
     if len(set(every)) < len(every):
         every = [(place, bag) for place, listed in enumerate(ids) for bag in listed]
@@ -197,8 +192,6 @@ def bag_target(
         of_rows = [values[code] for values, code in zip(of_bags, codes, strict=True)]
         y[field] = np.stack(of_rows, axis=1).reshape(y[field].shape)
     y["label"] = known
-    if indexed := [given.index for given, _ in groupings.values() if hasattr(given, "iloc")]:
-        metadata["rows"] = (hash(y.tobytes()), *row_order(indexed[0]))
     return y.view(target_dtype(*shapes, metadata))
 
 
@@ -432,17 +425,6 @@ def known_labels(labels: ArrayLike | None, n_instances: int) -> Signs:
             f"instance {int(np.argmax(wrong))}."
         )
     return known.astype(np.int8)
-
-
-def _check_zeros(labels: Signs, codes: Indices, shares: Array, sizes: Indices) -> None:
-    """Labels are 0 where unknown, and not where negative."""
-    counts = np.bincount(codes, weights=labels > 0)
-    complete = (np.abs(counts - shares * sizes) <= 0.5).all() and not (labels < 0).any()
-    if complete and min(np.sum(labels > 0), np.sum(labels == 0)) >= NO_CHANCE:
-        raise InputError(
-            "labels have 1 for as many instances of every bag as its proportion says, and 0, which "
-            "means unknown, for all others; pass -1 for negatives: 2 * labels - 1."
-        )
 
 
 def class_numbers(
