@@ -123,30 +123,15 @@ def check_labeling(argument: str, labeling: Any, n_instances: int) -> Array:
 
 
 def check_same_order(arguments: Mapping[str, Any]) -> None:
-    """Raise where two arguments, of pandas or targets of such, have one index in two orders."""
+    """Raise where two pandas objects have the same index in two orders."""
     tables = {name: given.index for name, given in arguments.items() if hasattr(given, "iloc")}
-    targets = {name: order for name, y in arguments.items() if (order := _order_of_target(y))}
-    if len(tables) + len(targets) < 2:
-        return
-    orders = {name: row_order(index) for name, index in tables.items()} | targets
-    for first, name in combinations(orders, 2):
-        if orders[first][0] != orders[name][0] and orders[first][1] == orders[name][1]:
-            of = "bag_target of bags" if name in targets else name
+    for first, name in combinations(tables, 2):
+        one, other = tables[first], tables[name]
+        if len(one) == len(other) and not one.equals(other) and set(one) == set(other):
             raise InputError(
                 f"{name} must have its rows in the order of {first}, got the same index in another "
-                f"order; {of}.loc[{first}.index] has that order."
+                f"order; {name}.loc[{first}.index] has that order."
             )
-
-
-def row_order(index: Any) -> tuple[int, int]:
-    """Hashes of an index, in its order and as a set."""
-    return hash(tuple(index)), hash(frozenset(index))
-
-
-def _order_of_target(y: Any) -> tuple[int, int] | None:
-    """Those of the index that a target was made of; None where it has none, or was changed."""
-    made_of = (getattr(getattr(y, "dtype", None), "metadata", None) or {}).get("rows")
-    return made_of[1:] if made_of and made_of[0] == hash(y.tobytes()) else None
 
 
 def check_same_length(X: Any, y: Any) -> None:

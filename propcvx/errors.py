@@ -9,9 +9,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FrameType
-from typing import Any
-from weakref import WeakValueDictionary
 
 
 class PropCVXError(Exception):
@@ -138,46 +135,14 @@ def muted(category: type[PropCVXWarning]) -> Iterator[None]:
         _muted.reset(before)
 
 
-_warned: WeakValueDictionary[tuple[int, str, int], Any] = WeakValueDictionary()
-"""What was warned of once for a line of the caller's."""
-
-
-def warn(message: str, category: type[PropCVXWarning], once_for: Any = None) -> None:
-    """Warn at the first line of the caller's that is outside the package and scikit-learn.
-
-    A cell of a notebook has no name but that of a temporary file, which is not shown.  There is one
-    warning of ``once_for``, if it is given, for each line: Python's own memory of what it has shown
-    ends with every ``catch_warnings``.
-    """
+def warn(message: str, category: type[PropCVXWarning]) -> None:
+    """Warn at the caller's first line outside the package and scikit-learn."""
     if issubclass(category, _muted.get()):
         return
-    frame = sys._getframe(1)
+    frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
-        frame = frame.f_back
-    name, module = frame.f_code.co_filename, frame.f_globals.get("__name__", "")
-    line = id(once_for), name, frame.f_lineno
-    if once_for is not None and _warned.get(line) is once_for:
-        return
-    shown = "line" if "ipykernel_" in name else name
-    registry = frame.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(message, category, shown, frame.f_lineno, module, registry)
-    if once_for is not None:  # and the warning was no error
-        _warned[line] = once_for
-
-
-ONE_FOLD = ("_fit_and_score", "_rfe_single_fit", "_permutation_test_score")
-"""Functions of scikit-learn that fit and score one fold, for all its searches and curves."""
-
-
-def called_within(*functions: str) -> dict[str, Any]:
-    """What a function of scikit-learn was called with and has computed, inside of it.
-
-    Of the innermost with one of these names; outside of them it is empty.
-    """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_name not in functions:
-        frame = frame.f_back
-    return {} if frame is None else dict(frame.f_locals)
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _is_ours(module: str) -> bool:

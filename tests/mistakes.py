@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_selection import RFECV
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import KFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -168,9 +167,6 @@ _BAGS = {
     "no bags": target("bags", "got an empty sequence", bags=[], proportions=[]),
     "unknown label": target("labels", "got 2 at instance 2", labels=[0, 0, 2, 0, 0, 0, 0, 0]),
     "labels of another length": target("labels", "(8)", "(1,)", labels=[1]),
-    "labels 0 for negatives": target(
-        "-1 for negatives", bags=IDS * 3, labels=[0, 1, 1, 0, 0, 0, 0, 1] * 3
-    ),
     "labels True and False": target("labels", "True or False", labels=[True] * 4 + [False] * 4),
     "labels True, False and unknown": target(
         "labels",
@@ -604,17 +600,6 @@ _TABLES = {
         lambda: cross_val_predict(MeanMap(), X, Y, cv=BagKFold(2), method="predict_proba"),
         ("y must", "method='predict'", "propcvx.BagKFold(5).split(X, y)"),
     ),
-    "scores of two bags by cross_val_predict": Mistake(
-        lambda: cross_val_predict(
-            *(MeanMap(), X, bag_target([0, 1] * 4, [0.25, 0.75])),
-            **{"cv": KFold(2), "method": "decision_function"},
-        ),
-        ("y must", "method='predict'", "propcvx.BagKFold(5).split(X, y)"),
-    ),
-    "features by accuracy": Mistake(
-        lambda: RFECV(MeanMap(), cv=BagKFold(2)).fit(X, Y),
-        ("accuracy_score compares labels", "scoring=propcvx.neg_bag_error"),
-    ),
     "no features": Mistake(
         lambda: check_fit(MeanMap(), None, Y), ("the same number of instances, got None and",)
     ),
@@ -669,17 +654,6 @@ _TABLES = {
     ),
     "True and False in score": Mistake(
         lambda: MeanMap().fit(TABLE, Y).score(TABLE, TABLE["income"] > 0), ("[-1, 1]", "got False")
-    ),
-    "a search that scores labels": Mistake(
-        lambda: cross_val_score(
-            *(MeanMap(), TABLE, bag_target(np.arange(8) // 2, [0.5, 0.5, 0, 1])),
-            **{"cv": BagKFold(2), "scoring": "accuracy", "error_score": "raise"},
-        ),
-        ("accuracy_score compares labels", "propcvx.bag_r2", "propcvx.BagKFold(5)"),
-    ),
-    "a table in another order than its target": Mistake(
-        lambda: check_fit(MeanMap(), TABLE.loc[OTHER_ORDER.index], bag_target(REGION, SHARES)),
-        ("y must have its rows in the order of X", "bag_target of bags.loc[X.index]"),
     ),
     "groups in another order than X": shares_of(
         "groups must", "groups.loc[X.index]", groups=OTHER_ORDER

@@ -1,6 +1,5 @@
 """The table of mistakes, and input that is odd but usable."""
 
-import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +15,6 @@ import propcvx.svm.kernels
 from propcvx import (
     AlterPropSVM,
     BagMeans,
-    Bags,
     ConvPropSVM,
     InvCal,
     MeanMap,
@@ -151,16 +149,6 @@ def test_piqp_prints_nothing(capfd):
     with pytest.raises(SolverError, match=r"piqp failed .* bound of .* scale the problem"):
         AlterPropSVM(1e31, 1e31, init="random", annealing=False, solver="piqp").fit(X, Y)
     assert capfd.readouterr() == ("", "")
-
-
-def test_a_warning_in_a_notebook_shows_no_temporary_file():
-    cell = "\n\nBags.from_target(bag_target([0, 0], [0.5])[1:])"
-    code = compile(cell, "/tmp/ipykernel_123/456.py", "exec")
-    with pytest.warns(CutBagWarning) as caught:
-        exec(code, {"__name__": "__main__", "Bags": Bags, "bag_target": bag_target})
-    (first,) = caught
-    shown = warnings.formatwarning(first.message, first.category, first.filename, first.lineno)
-    assert shown.startswith("line:3: CutBagWarning: 1 of 1 bags")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from propcvx.bags.targets import (
     names_of,
 )
 from propcvx.checks import check_number, check_share
-from propcvx.errors import ONE_FOLD, CutBagWarning, InputError, called_within, warn
+from propcvx.errors import CutBagWarning, InputError, warn
 
 JOINED = "; of targets joined one after the other, make one with bag_target of all their bags"
 """What would do where bags have become one, as their positions among the sorted ids are equal."""
@@ -514,13 +514,9 @@ def _check_values(bags: Bags, shares: Array, place: Indices) -> None:
 
 
 def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
-    """Warn if a bag has another number of instances than where the target was made.
-
-    Of a target that scikit-learn splits into folds, once for a line of the caller's.
-    """
+    """Warn if a bag has another number of instances than where the target was made."""
     if bags.whole.all():
         return
-    split = called_within(*ONE_FOLD).get("y")
     wrong, fault, among = ~bags.whole, "lack", "of"
     advice = "; propcvx.BagKFold never cuts a bag"
     if (bags.sizes > sizes).any():
@@ -531,5 +527,4 @@ def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
         f"{bags.name(bag)}, with {bags.sizes[bag]} {among} its {sizes[bag]} instances), so their "
         f"proportions hold only approximately{advice}.",
         CutBagWarning,
-        once_for=split if is_bag_target(split) else None,
     )

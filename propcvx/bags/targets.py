@@ -11,11 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propcvx.arrays import Array, Indices, Signs
-from propcvx.checks import as_vector, check_same_order, check_share, row_order
+from propcvx.checks import as_vector, check_same_order, check_share
 from propcvx.errors import InputError
-
-NO_CHANCE = 5
-"""With as many positives known, and as many labels unknown, no positive is missed by chance."""
 
 SHOWN = 5
 """How many bags a message names one by one."""
@@ -117,8 +114,7 @@ def bag_target(
         Fields ``bag`` (the bag's position among the sorted ids), ``proportion`` (NaN where it is
         not known), ``size`` (instances in the whole bag, which makes a split through a bag
         detectable) and ``label``.  The dtype has the sorted ids as metadata, which slices keep, so
-        that messages can use your names of bags, and what tells the order of the index of
-        ``bags``, so that a table in another order is refused.  For several classes,
+        that messages can use your names of bags.  For several classes,
         ``proportion`` has the shares of the sorted classes, whose names are metadata, too, and
         ``label`` is 0 where unknown, otherwise the number of the class, counted from 1.
 
@@ -153,14 +149,10 @@ def bag_target(
         known = class_numbers("labels", labels, names, len(codes))
     else:
         known = known_labels(labels, len(codes))
-        _check_zeros(known, codes, shares, sizes)
     metadata = {"ids": tuple(ids)} | ({"classes": tuple(names)} if names else {})
-    y = np.empty(len(codes), dtype=target_dtype(shares.shape[1:]))
+    y = np.empty(len(codes), dtype=target_dtype(shares.shape[1:], metadata))
     y["bag"], y["proportion"], y["size"], y["label"] = codes, shares[codes], sizes[codes], known
-    indexed: Any = bags
-    if hasattr(indexed, "iloc"):
-        metadata["rows"] = (hash(y.tobytes()), *row_order(indexed.index))
-    return y.view(target_dtype(shares.shape[1:], metadata))
+    return y
 
 
 def _matched(
@@ -378,17 +370,6 @@ def known_labels(labels: ArrayLike | None, n_instances: int) -> Signs:
             f"instance {int(np.argmax(wrong))}."
         )
     return known.astype(np.int8)
-
-
-def _check_zeros(labels: Signs, codes: Indices, shares: Array, sizes: Indices) -> None:
-    """Labels are 0 where unknown, and not where negative."""
-    counts = np.bincount(codes, weights=labels > 0)
-    complete = (np.abs(counts - shares * sizes) <= 0.5).all() and not (labels < 0).any()
-    if complete and min(np.sum(labels > 0), np.sum(labels == 0)) >= NO_CHANCE:
-        raise InputError(
-            "labels have 1 for as many instances of every bag as its proportion says, and 0, which "
-            "means unknown, for all others; pass -1 for negatives: 2 * labels - 1."
-        )
 
 
 def class_numbers(

@@ -34,7 +34,7 @@ from propcvx.checks import (
     named,
     number_or_scale,
 )
-from propcvx.errors import ONE_FOLD, InputError, called_within
+from propcvx.errors import InputError
 from propcvx.labelings.losses import PROPORTION_LOSSES, ProportionLoss
 from propcvx.svm.kernels import WITH_GAMMA, FeatureMap, Kernel
 
@@ -139,22 +139,7 @@ def _bag_target_of(y: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     """The target, and the names of the classes."""
     if not is_bag_target(y):
         return bags_of_one(y)
-    fold = called_within(*ONE_FOLD)
-    if is_bag_target(fold.get("y")):
-        _refuse_scores_of_labels(fold["scorer"])
     return y, classes_of(y)
-
-
-def _refuse_scores_of_labels(scorer: Any) -> None:
-    """Raise where a search would compare predictions with a bag target as if it were labels."""
-    for part in getattr(scorer, "_scorers", {"": scorer}).values():
-        score: Any = getattr(part, "_score_func", None)
-        if getattr(score, "__module__", "").startswith("sklearn."):
-            raise InputError(
-                f"scoring by {score.__name__} compares labels, and y has the shares of bags: pass "
-                "scoring=propcvx.neg_bag_error, or another scorer such as propcvx.bag_r2; and "
-                "cv=propcvx.BagKFold(5), as cv=5 cuts bags."
-            )
 
 
 def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
@@ -163,9 +148,6 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
         raise InputError(
             f"y must be given (requires y to be passed, but the target y is None): {MAKE_TARGET}."
         )
-    encoder = called_within("cross_val_predict").get("le")
-    if is_bag_target(getattr(encoder, "classes_", None)):
-        raise InputError(f"y must be a bag target or labels, got numbers of its rows: {NUMBERED}")
     if getattr(getattr(labels, "dtype", None), "names", None):
         raise InputError(
             f"y must be a bag target with fields {BAG_DTYPE.names}, got the fields "

@@ -35,7 +35,6 @@ from propcvx import (
 )
 from propcvx.alternating.algorithm import Iterate
 from propcvx.datasets import bags_by_cluster
-from propcvx.errors import InputError
 from propcvx.history import StopReason
 from propcvx.relaxation.comparison import compare_relaxations
 from propcvx.svm.step import Separator
@@ -242,17 +241,3 @@ def test_shares_and_errors_of_columns():
     assert proportions_of(votes, region) == true.to_dict()
     error = (told - true).abs().mean()
     assert bag_error(bag_target(region, true), predicted) == pytest.approx(error)
-
-
-def test_a_target_goes_with_its_table_in_any_order_that_both_have():
-    named = TABLE.set_axis([f"person {i}" for i in range(24)])
-    shares = proportions_of(LABELS, BAGS)
-    y, moved = bag_target(pd.Series(BAGS, named.index), shares), RANDOM.permutation(24)
-    assert y.dtype == Y.dtype
-    with pytest.raises(InputError, match="y must have its rows in the order of X"):
-        MeanMap().fit(named.iloc[moved], y)
-    weights = MeanMap().fit(named.iloc[moved], y[moved]).coef_
-    assert weights == pytest.approx(MeanMap().fit(named, y).coef_)
-    some = BAGS < 4
-    for X, target in ((named[some], y[some]), (named.reset_index(drop=True), y), (DENSE, y)):
-        MeanMap().fit(X, target)
