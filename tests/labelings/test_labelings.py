@@ -108,16 +108,33 @@ def test_the_labeling_step_is_the_best_of_all_labelings(name, bags, data):
 @given(st.data())
 @examples(100)
 def test_of_labelings_as_good_the_best_along_the_ties_is_taken(n_groupings, data):
-    """Scores and weights are such that sums are exact."""
+    """Scores and weights are such that sums are exact.
+
+    Of counts as good the smallest comes before that, but in crossing bags.
+    """
     bags = data.draw(bags_in_groupings(groupings=(n_groupings,)))
     scores = data.draw(arrays(st.sampled_from(TIES), bags.n_instances))
     ties = data.draw(arrays(st.sampled_from((-1.0, 1.0, 3.0)), bags.n_instances))
     loss, weights = PROPORTION_LOSSES["constraint"], np.zeros(bags.n_bags)
     rows, counts = every_labeling(bags)
     values = step_values(rows, counts, scores, bags, loss, weights)
-    best = rows[values == values.min()]
+    best = values == values.min()
+    if not bags.crossing:
+        best &= (counts == counts[best].min(axis=0)).all(axis=1)
+    best = rows[best]
     labeling = best_labeling(scores, bags, loss, weights, ties=ties)
     assert labeling @ ties == (best @ ties).max()
+
+
+@pytest.mark.parametrize("n", [5, 7, 10, 64])
+@pytest.mark.parametrize("gain", [0.25, 0.3, 1.0])
+def test_of_counts_as_good_the_smallest_is_taken_whatever_the_rounding(n, gain):
+    """Each positive up to the proportion costs what it gains, but for the last bit."""
+    counts = np.arange(n + 1)
+    bags = Bags.from_target(bag_target(np.repeat(counts, n), counts / n))
+    scores, weights = np.full(bags.n_instances, -gain / 2), np.full(bags.n_bags, n * gain)
+    labeling = best_labeling(scores, bags, PROPORTION_LOSSES["absolute"], weights)
+    np.testing.assert_array_equal(labeling, -1.0)
 
 
 @pytest.mark.parametrize(
