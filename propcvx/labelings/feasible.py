@@ -27,6 +27,9 @@ Costs = Callable[[Indices, Indices], Array]
 MAX_ENUMERATED = 1_000_000
 """Largest number of labelings that :meth:`FeasibleLabelings.enumerate` is willing to list."""
 
+ROUNDING = 4 * np.finfo(float).eps
+"""Rounding error of a loss, relative to it and to 1/n, the step of a proportion in a bag of n."""
+
 
 def best_labeling(
     scores: Array,
@@ -48,7 +51,8 @@ def best_labeling(
     is to sort them by score where they weigh the same, the R-th flip gains
     :math:`\delta_{(R)}`, which falls with R, and costs
     :math:`\omega_k [L_p(R/n_k, p_k) - L_p((R-1)/n_k, p_k)]`, which rises with R; so the instances
-    to flip are those whose gain exceeds their cost.
+    to flip are those whose gain exceeds their cost.  A gain that is its cost but for rounding does
+    not exceed it: of counts as good, the smallest is taken.
 
     Parameters
     ----------
@@ -82,8 +86,9 @@ def best_labeling(
     """
 
     def costs(bag: Indices, rank: Indices) -> Array:
-        losses = loss.of_counts(bags, rank, bag) - loss.of_counts(bags, rank - 1, bag)
-        return np.asarray(weights[bag] * losses)
+        after, before = (loss.of_counts(bags, count, bag) for count in (rank, rank - 1))
+        rounding = ROUNDING * bags.sizes[bag] * (np.abs(after) + np.abs(before))
+        return np.asarray(weights[bag] * (after - before + rounding))
 
     return _labeled(instance_loss.reduction(scores), costs, bags, *loss.allowed(bags), ties)
 
