@@ -114,9 +114,7 @@ def test_of_labelings_as_good_the_best_along_the_ties_is_taken(data):
     rows, counts = every_labeling(bags)
     values = step_values(rows, counts, scores, bags, loss, weights)
     best = values == values.min()
-    if not bags.crossing:
-        best &= (counts == counts[best].min(axis=0)).all(axis=1)
-    best = rows[best]
+    best = rows[best & (counts == counts[best].min(axis=0)).all(axis=1)]
     labeling = best_labeling(scores, bags, loss, weights, ties=ties)
     assert labeling @ ties == (best @ ties).max()
 
