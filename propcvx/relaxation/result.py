@@ -61,8 +61,8 @@ class RelaxationResult(Readable):
     Value 11.60796 by the hinge loss; its optimum is between 11.60796 and 11.60796.
     No feasible labeling's value is below 11.60796.
     200 instances; labelings found: 1; weights of the mixture M: 1.00.
-    round  objective  violation  cuts  solver                status  seconds
-        1     11.608          0     1  mkl_interior_point  optimal    ...
+    round  objective  violation  cuts  solver      status  seconds
+        1     11.608          0     1  clarabel  optimal    ...
     Stopped after 1 round and ... s: the oracle found no labeling that violates the relaxation.
     Advice: with an exact oracle this is the relaxation's optimum; an inexact one ...
     """

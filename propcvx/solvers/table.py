@@ -171,11 +171,12 @@ FEW_FEATURES = 0.1
 def automatic(program: Program) -> tuple[str, ...]:
     """Names of solvers for a program, the next being asked where one fails or stops early.
 
-    Up to ``TEACHING_SIZE`` an SVM or a logistic model is solved as it stands, through CVXPY, and a
-    solver that knows its structure is asked last; beyond it, it is asked first.  So is InvCal's own
-    with more bags than that and few features.  Others are asked first at any size: the restricted
-    master is a new program at every cut, which takes longer to compile than to solve.  Solvers that
-    are not installed are left out, unless none is: then they are named as what to install.
+    Up to ``TEACHING_SIZE`` an SVM, a logistic model and a master of one cut are
+    solved as they stand, through CVXPY, and a solver that knows their structure is asked last;
+    beyond it, it is asked first.  So is InvCal's own with more bags than that and few features.
+    Others are asked first at any size: the master of several cuts is a new program at every cut,
+    which takes longer to compile than to solve.  Solvers that are not installed are left out,
+    unless none is: then they are named as what to install.
 
     Examples
     --------
@@ -204,10 +205,12 @@ def _in_turn(program: Program) -> tuple[str, ...]:
         case InvCalDual(bag_means=means):
             few = means.shape[1] <= FEW_FEATURES * len(means)
             return (*known, *general) if few and len(means) > TEACHING_SIZE[0] else general
-        case RestrictedMaster(features=features):
+        case RestrictedMaster(features=features, labelings=labelings):
             n, weights = features.shape
-            many = n > TEACHING_SIZE[0] and weights <= FEW_FEATURES * n
-            return (*known, *general) if many else ("mkl_interior_point", *general)
+            if len(labelings) > 1:
+                return ("mkl_interior_point", *general)
+            if weights > FEW_FEATURES * n:
+                known = ["mkl_interior_point", "newton_on_cut"]
         case _:
             return (*known, *general)
     if n <= TEACHING_SIZE[0] and weights <= TEACHING_SIZE[1]:

@@ -18,10 +18,10 @@ On cod-rna.t, 271,617 instances of eight features, an SVM with a gap of 1e-4 tak
 time of one ``LinearSVC``, and from the last plane a twelfth to a sixth.  InvCal with 10,000 bags of
 20 features takes 0.2 s and 40 MB, through CVXPY and PIQP 5.5 s and 3 GB.
 
-The limit is C in units of the features: C times their mean square.  Up to 1e8 all of 1,000 problems
-reached a gap of 1e-6.  Beyond it ``v @ F`` rounds w to about 1e-16 times C, and the gap grows to
-about 1e-5 at 1e10 and 1e-3 at 1e12, where the status is ``user_limit``.  A hard margin, whose v is
-smaller than C, has no such limit.
+The limit is C in units of the features: C times their mean square.  Up to 1e8 all of 300 problems
+reached a gap of 1e-6, under five kernels of OpenBLAS (docs/solvers.md).  Beyond it ``v @ F`` rounds
+w to about 1e-16 times C; the gap is at most 3e-6 at 1e9, 7e-5 at 1e10 and 5e-3 at 1e12, and the
+status ``user_limit``.  A hard margin, whose v is smaller than C, has no such limit.
 """
 
 from __future__ import annotations
