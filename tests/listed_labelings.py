@@ -6,7 +6,6 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
-from small_problems import piqp_values  # noqa: F401 - test_label_costs
 
 from propcvx import Bags, bag_target
 from propcvx.labelings.losses import HINGE

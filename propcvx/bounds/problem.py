@@ -48,12 +48,6 @@ class LabelingProblem(PropSVM):
             return np.inf
         return super().cost(labeling)
 
-    @property
-    def constraint_form(self) -> bool:
-        """Whether all counts that are allowed cost nothing."""
-        ranges = zip(self.costs, self.feasible.lower, self.feasible.upper, strict=True)
-        return all(not cost[low : high + 1].any() for cost, low, high in ranges)
-
     @cached_property
     def least_cost(self) -> float:
         """Least sum of the bags' costs."""

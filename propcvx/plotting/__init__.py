@@ -6,9 +6,9 @@ a figure, and return the axes; the annealing is an animation.
 
 from matplotlib.figure import Figure as Figure
 
-from propcvx.plotting.bounds import bounds_over_time, interval_comparison, labelings, tree
+from propcvx.plotting.bounds import bounds_over_time, interval_comparison
 from propcvx.plotting.fits import annealing, annealing_frame, boundary, history, proportions
-from propcvx.plotting.groups import estimates_and_truth, group_ranges, tomography
+from propcvx.plotting.groups import estimates_and_truth, group_ranges
 from propcvx.plotting.lines import coefficients, regularisation_path
 from propcvx.plotting.methods import figure_one, method_comparison
 
@@ -23,10 +23,7 @@ __all__ = [
     "group_ranges",
     "history",
     "interval_comparison",
-    "labelings",
     "method_comparison",
     "proportions",
     "regularisation_path",
-    "tomography",
-    "tree",
 ]

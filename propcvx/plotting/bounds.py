@@ -1,4 +1,4 @@
-"""Relaxations and certified bounds: intervals as they close, trees, labelings."""
+"""Relaxations and certified bounds: intervals as they close."""
 
 from __future__ import annotations
 
@@ -11,30 +11,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
-from propcvx.bounds import CertifiedInterval
 from propcvx.errors import InputError
 from propcvx.plotting.style import (
     BLUE,
     GREY,
-    ORANGE,
     VERMILION,
-    axes_of,
     figure_of_panels,
     legend_lines,
     series_of,
 )
-from propcvx.relaxation import RelaxationResult
-
-MOST_WEIGHTS = 15
-"""So many weights have room beside the labelings."""
 
 Comparisons = Sequence[tuple[str, Sequence[Mapping[str, Any]]]]
-STATUS: dict[str, dict[str, Any]] = {
-    "branched": {"marker": "o", "color": GREY},
-    "closed": {"marker": "s", "color": BLUE},
-    "listed": {"marker": "X", "color": VERMILION},
-    "open": {"marker": "^", "color": ORANGE},
-}
 
 
 def interval_comparison(comparisons: Comparisons) -> Figure:
@@ -139,72 +126,3 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
 def _rises(row: Mapping[str, Any]) -> bool:
     """Whether a row proves anything, and there is a value to compare with."""
     return bool(row["history"]) and (row["lower"] or 0.0) > 0.0 and (row["best_upper"] or 0.0) > 0.0
-
-
-def tree(result: CertifiedInterval, ax: Axes | None = None) -> Axes:
-    """The tree of branch and bound: each node at its depth, with its lower bound.
-
-    A node whose bound is above the dashed line, the best labeling known, is closed.
-
-    Parameters
-    ----------
-    result : CertifiedInterval
-        With ``nodes``, as of :func:`propcvx.bounds.certify` where it went as far as branching.
-    ax : Axes, optional
-        Where to draw; a new figure's otherwise.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    InputError
-        If there is no tree.
-    """
-    if not result.nodes:
-        raise InputError(
-            "result must have nodes, got none: another bound closed its interval, or time was "
-            "over; certify(..., kinds=['branch_and_bound']) makes a tree."
-        )
-    ax, nodes = axes_of(ax), {node.index: node for node in result.nodes}
-    for node in nodes.values():
-        if node.parent in nodes:
-            parent = nodes[node.parent]
-            x, y = (parent.depth, node.depth), (parent.lower, node.lower)
-            ax.plot(x, y, color="0.8", zorder=1)
-    for status, style in STATUS.items():
-        chosen = [node for node in nodes.values() if node.status == status]
-        if chosen:
-            depths = [node.depth for node in chosen]
-            ax.scatter(depths, [node.lower for node in chosen], label=status, zorder=2, **style)
-    ax.axhline(result.upper, color=VERMILION, linestyle="--", label="best labeling known")
-    ax.set(xlabel="depth", ylabel="lower bound")
-    ax.locator_params(axis="x", integer=True)
-    ax.legend(frameon=False)
-    return ax
-
-
-def labelings(result: RelaxationResult, ax: Axes | None = None) -> Axes:
-    r"""The labelings that a relaxation mixes, a row each, from the one of most weight down.
-
-    Parameters
-    ----------
-    result : RelaxationResult
-        ``relaxation_`` of a :class:`propcvx.ConvPropSVM`, or what a relaxation's ``relax`` returns.
-    ax : Axes, optional
-        Where to draw; a new figure's otherwise.
-
-    Returns
-    -------
-    Axes
-    """
-    ax, order = axes_of(ax), np.argsort(-result.weights, kind="stable")
-    reach = float(np.abs(result.vectors).max())
-    style: dict[str, Any] = {"cmap": "RdBu", "aspect": "auto", "interpolation": "nearest"}
-    image = ax.imshow(result.vectors[order], vmin=-reach, vmax=reach, **style)
-    shown = range(0, len(order), ceil(len(order) / MOST_WEIGHTS))
-    ax.set_yticks(shown, [f"{weight:.2f}" for weight in result.weights[order[shown]]])
-    ax.set(xlabel="instance", ylabel=r"weight $\mu_t$")
-    ax.figure.colorbar(image, ax=ax, label="label")
-    return ax

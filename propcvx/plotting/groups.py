@@ -1,4 +1,4 @@
-"""Shares of groups: bounds in every bag, estimates with their intervals, estimates and truth."""
+"""Shares of groups: bounds, estimates with their intervals, estimates and truth."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 
 from propcvx.errors import InputError
 from propcvx.groups import GroupShares
@@ -19,45 +18,6 @@ RANGES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("low", "high", "interval", {"color": BLUE, "linewidth": 2}),
 )
 """Columns of the ends of each range, its name, and how it is drawn."""
-
-
-def tomography(result: GroupShares, ax: Axes | None = None) -> Axes:
-    """What each bag says of two groups, as a line (King 1997).
-
-    In a bag the shares of both groups, times their sizes, add up to the positives of the bag: they
-    are a point of a line, whose ends are the bounds.
-
-    Parameters
-    ----------
-    result : GroupShares
-        Of two groups, with exact counts of positives; bags with one group only are left out.
-    ax : Axes, optional
-        Where to draw; a new figure's otherwise.
-
-    Returns
-    -------
-    Axes
-    """
-    names = result.groups.index
-    if len(names) != 2:
-        raise InputError(
-            f"a tomography plot is of two groups, got {len(names)}; one against the rest is "
-            "groups == name."
-        )
-    ax, (first, second) = axes_of(ax), (result.cells.xs(name) for name in names)
-    both = first.index.intersection(second.index)
-    first, second = first.loc[both], second.loc[both]
-    ends = np.stack([first["least"], second["most"], first["most"], second["least"]], axis=1)
-    ax.add_collection(LineCollection(list(ends.reshape(-1, 2, 2)), colors=GREY, linewidths=0.7))
-    for column, style in (("estimate", POINT), ("truth", CROSS)):
-        if column in first:
-            ax.plot(first[column], second[column], label=column, **style)
-    labels = [f"share of positives in {names.name or 'group'} {name}" for name in names]
-    ax.set(xlabel=labels[0], ylabel=labels[1], xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-    ax.set_aspect("equal")
-    if "estimate" in first or "truth" in first:
-        ax.legend()
-    return ax
 
 
 def group_ranges(result: GroupShares, ax: Axes | None = None) -> Axes:

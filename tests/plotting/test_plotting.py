@@ -27,13 +27,11 @@ from propcvx import (
     InvCal,
     MeanMap,
     bag_target,
-    certify,
     fit_grid,
     group_shares,
     plotting,
 )
 from propcvx.alternating.algorithm import Iterate
-from propcvx.bounds.interval import NodeRecord
 from propcvx.datasets import make_two_bags
 from propcvx.errors import InputError
 from propcvx.history import History, Round, StopReason
@@ -61,22 +59,11 @@ def iterate(number, C_star):
     return Iterate(number, C_star, LABELS, separator, 1.0, 2, StopReason.MAX_ROUNDS)
 
 
-NODES = [
-    NodeRecord(0, -1, 0, 1.0, "branched", (9, 9), 0.4),
-    NodeRecord(1, 0, 1, 1.5, "branched", (4, 9), 0.6),
-    NodeRecord(2, 0, 1, 2.1, "closed", (5, 9), 0.7),
-    NodeRecord(3, 1, 2, 1.8, "open", (2, 9), 0.8),
-    NodeRecord(4, 1, 2, 2.05, "closed", (2, 9), 0.9),
-]
 PATH = [
     {"C": c, "accuracy": 0.6 + shift + 0.1 * c, "bag error": 0.1 - shift}
     for shift in (0.0, 0.04)
     for c in (1.0, 0.01, 0.1)
 ]
-MIXTURE = SimpleNamespace(
-    vectors=np.where(np.random.RandomState(1).normal(size=(3, 12)) > 0, 1.0, -1.0),
-    weights=np.array([0.2, 0.5, 0.3]),
-)
 PLANE = SimpleNamespace(decision_function=lambda points: points @ [1.0, 0.3], epsilon=0.1)
 ONE_SIDED = SimpleNamespace(decision_function=lambda points: np.ones(len(points)))
 """A classifier without a line, which is drawn as its shade: every instance is positive."""
@@ -86,17 +73,7 @@ MODELS = [
 ]
 SCALED = [SimpleNamespace(coef_=np.ones((1, 2)), get_params=lambda: {"C": "scale"}), MODELS[0]]
 TRUE = FeasibleLabelings.of(Bags.from_target(Y), 0.0).best(X[:, 0])
-TWO_GROUPS, FOUR_GROUPS = (
-    group_shares(
-        Y,
-        groups,
-        MeanMap().fit(X, Y),
-        X,
-        truth=TRUE,
-        n_resamples=20,
-    )
-    for groups in (X[:, 1] > 0, np.arange(24) % 4)
-)
+FOUR_GROUPS = group_shares(Y, np.arange(24) % 4, MeanMap().fit(X, Y), X, truth=TRUE, n_resamples=20)
 UNJUDGED = group_shares(Y, np.arange(24) % 4)
 PLAIN = fitted((3.0, None), (2.0, None), (1.5, None))
 ANNEALED = fitted((0.1, 0.01), (0.5, 0.1), (2.0, 1.0))
@@ -109,11 +86,8 @@ PICTURES = {
     "coefficients": lambda ax: plotting.coefficients(MODELS, "C", ax),
     "annealing_frame": lambda ax: plotting.annealing_frame(iterate(2, 0.01), X, ax),
     "regularisation_path_repeated": lambda ax: plotting.regularisation_path(PATH, "C", ax),
-    "tree": lambda ax: plotting.tree(SimpleNamespace(nodes=NODES, upper=2.0), ax),
-    "tomography": lambda ax: plotting.tomography(TWO_GROUPS, ax),
     "group_ranges": lambda ax: plotting.group_ranges(FOUR_GROUPS, ax),
     "estimates_and_truth": lambda ax: plotting.estimates_and_truth(FOUR_GROUPS, ax),
-    "labelings": lambda ax: plotting.labelings(MIXTURE, ax),
 }
 
 
@@ -192,15 +166,10 @@ def figure_one_of(names):
             lambda: plotting.figure_one(TWO_BAGS._replace(labels=None), []),
             "data.labels must .* None",
         ),
-        (
-            lambda: plotting.tree(certify(X, Y, kinds=["bag_moments"])),
-            "nodes, got none.* makes a tree",
-        ),
         (lambda: plotting.interval_comparison([]), r"pair of heading and rows.* got \[\]"),
         (lambda: plotting.bounds_over_time([]), r"pair of heading and rows.* got \[\]"),
         (lambda: figure_one_of("ABC"), r"1 to 2 classifiers, got \['A', 'B', 'C'\]"),
         (lambda: figure_one_of(""), r"1 to 2 classifiers, got \[\]"),
-        (lambda: plotting.tomography(FOUR_GROUPS), "of two groups, got 4; one against the rest"),
         (lambda: plotting.estimates_and_truth(UNJUDGED), r"got no \['estimate', 'truth'\]"),
         *(
             (lambda rows=rows: plotting.regularisation_path(rows), "by the same names, 'C' among")
@@ -296,7 +265,6 @@ def test_kinds_have_a_line_for_their_interval_and_a_curve_if_they_prove_somethin
 
 def test_no_words_are_cut_or_overprinted(comparisons):
     """Pictures of little, and of much."""
-    many = SimpleNamespace(vectors=np.ones((41, 12)), weights=np.full(41, 1 / 41))
     named = group_shares(
         Y, np.where(X[:, 1] > 0, "a group with a name that is long, in words of a survey", "b")
     )
@@ -306,7 +274,6 @@ def test_no_words_are_cut_or_overprinted(comparisons):
     share = np.array([0.25, 0.5])
     figures = [
         *(draw.get_figure() for draw in map(plotting.group_ranges, (named, each))),
-        plotting.labelings(many).get_figure(),
         plotting.bounds_over_time([("generated", short)]),
         plotting.method_comparison({"A": 0.9}, ("labels seen", 0.95), {"A": (share, share)}, 50),
     ]
