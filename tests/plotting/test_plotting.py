@@ -5,6 +5,7 @@ PROPCVX_DRAW=1 draws the pictures in tests/plotting/pictures anew.
 
 import os
 from base64 import b64decode
+from functools import cache
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
@@ -86,17 +87,16 @@ MODELS = [
 ]
 SCALED = [SimpleNamespace(coef_=np.ones((1, 2)), get_params=lambda: {"C": "scale"}), MODELS[0]]
 TRUE = FeasibleLabelings.of(Bags.from_target(Y), 0.0).best(X[:, 0])
-TWO_GROUPS, FOUR_GROUPS = (
-    group_shares(
-        Y,
-        groups,
-        MeanMap().fit(X, Y),
-        X,
-        truth=TRUE,
-        n_resamples=20,
-    )
-    for groups in (X[:, 1] > 0, np.arange(24) % 4)
-)
+
+
+@cache
+def judged(two):
+    """Shares of two or four groups with estimates, intervals and the truth."""
+    groups = X[:, 1] > 0 if two else np.arange(24) % 4
+    model = MeanMap(solver="logistic").fit(X, Y)
+    return group_shares(Y, groups, model, X, truth=TRUE, n_resamples=20)
+
+
 UNJUDGED = group_shares(Y, np.arange(24) % 4)
 PLAIN = fitted((3.0, None), (2.0, None), (1.5, None))
 ANNEALED = fitted((0.1, 0.01), (0.5, 0.1), (2.0, 1.0))
@@ -110,9 +110,9 @@ PICTURES = {
     "annealing_frame": lambda ax: plotting.annealing_frame(iterate(2, 0.01), X, ax),
     "regularisation_path_repeated": lambda ax: plotting.regularisation_path(PATH, "C", ax),
     "tree": lambda ax: plotting.tree(SimpleNamespace(nodes=NODES, upper=2.0), ax),
-    "tomography": lambda ax: plotting.tomography(TWO_GROUPS, ax),
-    "group_ranges": lambda ax: plotting.group_ranges(FOUR_GROUPS, ax),
-    "estimates_and_truth": lambda ax: plotting.estimates_and_truth(FOUR_GROUPS, ax),
+    "tomography": lambda ax: plotting.tomography(judged(two=True), ax),
+    "group_ranges": lambda ax: plotting.group_ranges(judged(two=False), ax),
+    "estimates_and_truth": lambda ax: plotting.estimates_and_truth(judged(two=False), ax),
     "labelings": lambda ax: plotting.labelings(MIXTURE, ax),
 }
 
@@ -200,7 +200,7 @@ def figure_one_of(names):
         (lambda: plotting.bounds_over_time([]), r"pair of heading and rows.* got \[\]"),
         (lambda: figure_one_of("ABC"), r"1 to 2 classifiers, got \['A', 'B', 'C'\]"),
         (lambda: figure_one_of(""), r"1 to 2 classifiers, got \[\]"),
-        (lambda: plotting.tomography(FOUR_GROUPS), "of two groups, got 4; one against the rest"),
+        (lambda: plotting.tomography(UNJUDGED), "of two groups, got 4; one against the rest"),
         (lambda: plotting.estimates_and_truth(UNJUDGED), r"got no \['estimate', 'truth'\]"),
         *(
             (lambda rows=rows: plotting.regularisation_path(rows), "by the same names, 'C' among")
