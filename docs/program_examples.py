@@ -14,7 +14,6 @@ from sklearn.preprocessing import minmax_scale
 from propcvx import programs as p
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.bags.targets import bag_target, proportions_of
 from propcvx.checks import check_choice, check_count, check_number
 from propcvx.datasets import BaggedData, load_real, random_bags
 from propcvx.errors import InputError
@@ -143,18 +142,6 @@ def _group_count(parts: Parts) -> p.Program:
     return program.set(inside=np.arange(len(most)) < bags.n_bags)
 
 
-def _crossing_labeling(parts: Parts) -> p.Program:
-    """The labeling step with a second grouping into as many bags, at random."""
-    second = np.random.RandomState(0).permutation(parts.bags.index)
-    groupings = [parts.bags.index, second]
-    shares = [proportions_of(parts.labels, index) for index in groupings]
-    bags = Bags.from_target(bag_target(groupings, shares))
-    steps = ABSOLUTE.costs(bags, np.full(bags.n_bags, parts.weights[0]))
-    costs = np.concatenate([np.diff(cost) for cost in steps])
-    program = p.counted_labeling(FeasibleLabelings.of(bags, 1.0))
-    return program.set(gains=HINGE.reduction(parts.scores), costs=costs)
-
-
 ABSOLUTE, SQUARED = (PROPORTION_LOSSES[name] for name in ("absolute", "squared"))
 
 PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
@@ -182,7 +169,6 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         "labeling_step": lambda d: p.labeling_step(d.bags, ABSOLUTE).set(**d.losses),
         "labeling_step_squared_loss": lambda d: p.labeling_step(d.bags, SQUARED).set(**d.losses),
         "counted_labeling": lambda d: p.counted_labeling(d.feasible).set(**d.counts),
-        "crossing_labeling": _crossing_labeling,
         "linear_separation": lambda d: p.linear_separation(d.feasible).set(scores=d.scores),
         "exact_separation": lambda d: p.exact_separation(
             d.features, np.full(len(d.labels), d.C), d.feasible

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from inspect import signature
+from collections.abc import Callable, Collection, Mapping
 from itertools import combinations
-from numbers import Integral, Real
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any
 
@@ -150,14 +149,7 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     return value
 
 
-def named(
-    argument: str,
-    value: Any,
-    table: Mapping[str, Any],
-    method: str,
-    by_place: Sequence[str] = (),
-    by_name: Sequence[str] = (),
-) -> Any:
+def named(argument: str, value: Any, table: Mapping[str, Any], method: str) -> Any:
     """The table's object of that name, or the object given, if it has the method.
 
     Parameters
@@ -170,14 +162,12 @@ def named(
         The objects that have names.
     method : str
         What is asked of the object; ``"__call__"`` of a function or a class.
-    by_place, by_name : sequences of str
-        Arguments that it is called with.
 
     Raises
     ------
     InputError
-        If there is no such name (the message lists them), the object lacks the method, a class has
-        come for an object, or what is called does not take the arguments.
+        If there is no such name (the message lists them), the object lacks the method, or a class
+        has come for an object.
     """
     if isinstance(value, str):
         return table[check_choice(argument, value, table)]
@@ -191,16 +181,6 @@ def named(
             f"{argument} must be one of {list(table)} or an object with the method {method!r}, "
             f"which {value!r} has not."
         )
-    try:
-        if by_place:
-            called = value if method == "__call__" else getattr(value, method)
-            signature(called).bind(*by_place, **dict.fromkeys(by_name))
-    except (TypeError, ValueError) as error:
-        name = getattr(value, "__name__", type(value).__name__)
-        raise InputError(
-            f"{argument} must be one of {list(table)} or be called with "
-            f"({', '.join([*by_place, *by_name])}), which {name} does not take: {error}."
-        ) from error
     return value
 
 
@@ -225,43 +205,28 @@ Shapes = Mapping[str, tuple[int | None, ...]]
 """Shapes of arrays by name, and ``()`` of a number; None is any number but 0."""
 
 
-def fault_of_record(
-    record: Any, kind: type, shapes: Shapes, infinite: Mapping[str, float] = MappingProxyType({})
-) -> str | None:
-    """What is wrong with a record that a part of the user's returned, and what would do; or None.
+def check_fields(
+    source: str, record: Any, shapes: Shapes, infinite: Mapping[str, float] = MappingProxyType({})
+) -> None:
+    """Raise unless the numbers and arrays of a record are finite and have their shapes.
 
     Parameters
     ----------
+    source : str
+        What returned the record, for the message.
     record : object
-    kind : type
-        What it has to be.
     shapes : mapping
-        Of its numbers and arrays, which have to be finite.
     infinite : mapping
         The infinity that is allowed, by name.
     """
-    if not isinstance(record, kind):
-        return f"a {type(record).__name__}; it has to be a {kind.__module__}.{kind.__name__}"
     for name, shape in shapes.items():
-        if fault := fault_of_numbers(getattr(record, name), shape, infinite.get(name)):
-            return f"{name} = {fault}"
-    return None
-
-
-def fault_of_numbers(
-    value: Any, shape: tuple[int | None, ...], infinite: float | None = None
-) -> str | None:
-    """What a number or an array is, where it is not finite numbers of a shape, and what would do.
-
-    None in the shape is any number but 0; ``infinite`` is the infinity that is allowed.
-    """
-    wanted = f"an array of shape {shape}".replace("None", "any") if shape else "a number"
-    if not isinstance(value, np.ndarray) and (shape or not isinstance(value, Real)):
-        return f"a {type(value).__name__}; it has to be {wanted}"
-    numbers = np.asarray(value)
-    sizes = zip(numbers.shape, shape, strict=False)
-    fits = all(have == size if size is not None else have > 0 for have, size in sizes)
-    if numbers.ndim != len(shape) or not fits or numbers.dtype.kind not in "biuf":
-        return f"an array of shape {numbers.shape} and {numbers.dtype}; it has to be {wanted}"
-    wrong = numbers[~np.isfinite(numbers) & (numbers != infinite)]
-    return f"{wrong[0]}; it has to be {wanted} that is finite" if wrong.size else None
+        value = np.asarray(getattr(record, name))
+        sizes = zip(value.shape, shape, strict=False)
+        fits = all(have == size if size is not None else have > 0 for have, size in sizes)
+        if value.ndim != len(shape) or not fits or value.dtype.kind not in "biuf":
+            raise InputError(
+                f"{source} must return {name} of shape {shape}; got shape {value.shape} and "
+                f"{value.dtype}."
+            )
+        if not (np.isfinite(value) | (value == infinite.get(name))).all():
+            raise InputError(f"{source} must return finite {name}; got {value!r:.200}.")

@@ -85,7 +85,7 @@ FURTHER = {
 """Methods of which one problem of each form is enough."""
 KERNELS = ("linear", "rbf", "poly")
 ROOT = Path(__file__).resolve().parents[1]
-FORMS = ("plain", "known labels", "missing shares", "weights", "crossing", "three classes")
+FORMS = ("plain", "known labels", "missing shares", "weights", "three classes")
 
 
 def problem(seed, form):
@@ -99,10 +99,6 @@ def problem(seed, form):
     if form == "three classes":
         names = np.where(labels > 0, "a", np.where(X[:, 2] > 0, "b", "c"))
         return X, propcvx.bag_target(bags, propcvx.class_proportions_of(names, bags)), weights
-    if form == "crossing":
-        other = random.permutation(np.repeat(np.arange(3), 10))
-        y = propcvx.bag_target([bags, other], [shares, propcvx.proportions_of(labels, other)])
-        return X, y, weights
     known = np.where(random.uniform(size=30) < 0.2, labels, 0) if form == "known labels" else None
     given = {bag: None if form == "missing shares" and bag == 0 else p for bag, p in shares.items()}
     return X, propcvx.bag_target(bags, given, known), weights

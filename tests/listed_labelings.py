@@ -8,42 +8,17 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 from small_problems import piqp_values  # noqa: F401 - test_label_costs
 
-from propcvx import Bags, bag_target, proportions_of
-from propcvx.errors import InputError
+from propcvx import Bags, bag_target
 from propcvx.labelings.losses import HINGE
 
 TIES = [-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0]
 """Scores that are often equal, among them the corners of the hinge; their sums are exact."""
 
 SCALES = st.sampled_from([1e-9, 1e-6, 1e-3, 1.0, 1e3, 1e6])
-OFF = st.sampled_from([0.0, 0.0, 0.0, 0.1, -0.1])
 
 
 def arrays(entries, size):
     return st.lists(entries, min_size=size, max_size=size).map(np.array)
-
-
-def read_or_not(*target):
-    """The bags of a target; no example where known labels contradict a share."""
-    try:
-        return Bags.from_target(bag_target(*target))
-    except InputError:
-        assume(False)
-
-
-@st.composite
-def bags_in_groupings(draw, groupings=(2, 2, 3, 4), most=8):
-    """A few instances in several groupings, some labels known, some shares not quite true."""
-    n, count = draw(st.integers(2, most)), draw(st.sampled_from(groupings))
-    truth = draw(arrays(st.sampled_from((-1, 1)), n))
-    known = truth * draw(arrays(st.sampled_from((0, 0, 0, 1)), n))
-    bags, shares = [], []
-    for _ in range(count):
-        bags.append(draw(arrays(st.integers(0, draw(st.integers(0, 3))), n)))
-        true = proportions_of(truth, bags[-1])
-        shares.append({k: min(max(p + draw(OFF), 0.0), 1.0) for k, p in true.items()})
-    read = read_or_not(bags, shares, known)
-    return read.swapped() if draw(st.booleans()) else read
 
 
 @st.composite
@@ -61,7 +36,7 @@ def bags_apart(draw, max_bags=3, max_size=4, most=9, unknown=False):
     return Bags.from_target(bag_target(index, shares, truth * known))
 
 
-bags_of_all_kinds = st.one_of(bags_apart(), bags_apart(unknown=True), bags_in_groupings())
+bags_of_all_kinds = st.one_of(bags_apart(), bags_apart(unknown=True))
 
 
 def scores_of(draw, n):

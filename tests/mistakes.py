@@ -622,8 +622,10 @@ _TABLES = {
         bags=REGION,
         labels=pd.Series(0, index=OTHER_ORDER.index),
     ),
-    "groupings in different orders": target(
-        "bags[1].loc[bags[0].index]", bags=[REGION, OTHER_ORDER], proportions=[SHARES, SHARES]
+    "several groupings": target(
+        *("one bag id for each instance", "BagMeans.concat"),
+        bags=[REGION, REGION],
+        proportions=[SHARES, SHARES],
     ),
     "labels in another order, of which shares are taken": Mistake(
         lambda: proportions_of(pd.Series(1, index=OTHER_ORDER.index), REGION), ("order of bags",)

@@ -3,11 +3,11 @@
 ``OPENBLAS_CORETYPE=Haswell python large_C.py`` adds the rows of one kernel of OpenBLAS.
 """
 
+import os
 from itertools import product
 
 import numpy as np
 from study import HERE, complete
-from threadpoolctl import threadpool_info
 
 from propcvx.errors import SolverError
 from propcvx.programs import (
@@ -70,7 +70,7 @@ def measure(kernel, solver, kind, C):
 
 
 if __name__ == "__main__":
-    (kernel,) = {row["architecture"] for row in threadpool_info() if "architecture" in row}
+    kernel = os.environ["OPENBLAS_CORETYPE"]
     grid = product([kernel], SOLVERS, KINDS, VALUES_OF_C)
     cells = [dict(zip(("kernel", "solver", "kind", "C"), cell, strict=True)) for cell in grid]
     rows = complete(HERE / "large_C.csv", cells, measure)

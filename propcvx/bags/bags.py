@@ -36,15 +36,6 @@ from propcvx.bags.targets import (
 from propcvx.checks import check_number, check_share
 from propcvx.errors import CutBagWarning, InputError, warn
 
-WITH_CROSSING = (
-    "AlterPropSVM, ConvPropSVM with the oracles 'ascent', 'coordinate', "
-    "'coordinate_features', 'random_directions', 'several' and 'mixed_integer' or the relaxation "
-    "'mixed_integer', EcologicalRegression, InvCal, MeanMap and SecondMoments take crossing bags; "
-    "bag_target(bags, proportions) with one grouping has bags that do not cross"
-)
-"""What an error says would do."""
-
-
 JOINED = "; of targets joined one after the other, make one with bag_target of all their bags"
 """What would do where bags have become one, as their positions among the sorted ids are equal."""
 
@@ -53,11 +44,9 @@ JOINED = "; of targets joined one after the other, make one with bag_target of a
 class Bags:
     """Validated bags: which instance is in which bag, and what is known of each, Equation (1).
 
-    Where an instance is in several bags, one of each grouping, the bags cross.  They are then those
-    of all groupings, one grouping after the other, and :attr:`index` and what is made of it raise
-    an :class:`~propcvx.errors.InputError`.  Where there is a share of each class, labels are
-    numbers of classes, and what is about positives and negatives has no meaning.  A row may also
-    stand for many instances, as the mean of a bag does for all of it.
+    Where there is a share of each class, labels are numbers of classes, and what is about positives
+    and negatives has no meaning.  A row may also stand for many instances, as the mean of a bag
+    does for all of it.
 
     Attributes
     ----------
@@ -147,11 +136,9 @@ class Bags:
         if y.ndim != 1 or len(y) == 0:
             raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
         codes, first, place = np.unique(y["bag"], return_index=True, return_inverse=True)
-        place = place.ravel()
-        instance = np.arange(len(place)) // (len(place) // len(y))
-        shares, sizes = y["proportion"].reshape(len(place), -1), y["size"].ravel()[first]
+        shares, sizes = y["proportion"].reshape(len(y), -1), y["size"][first]
         bags = cls(
-            membership=sp.csr_array((np.ones(len(place)), (place, instance))),
+            membership=sp.csr_array((np.ones(len(y)), (place, np.arange(len(y))))),
             proportions=shares[first] if by_class else shares[first, 0],
             labels=y["label"] if by_class else known_labels(y["label"], len(y)),
             whole=np.bincount(place) == sizes,
@@ -201,11 +188,6 @@ class Bags:
         return len(self.proportions)
 
     @property
-    def crossing(self) -> bool:
-        """Whether instances are in several bags."""
-        return bool(self.membership.nnz > self.n_instances)
-
-    @property
     def multiclass(self) -> bool:
         """Whether there is a share of each class, and labels are numbers of classes."""
         return self.proportions.ndim == 2
@@ -220,32 +202,12 @@ class Bags:
         """The labels of the classes."""
         return tuple(range(1, self.n_classes + 1)) if self.multiclass else (-1.0, 1.0)
 
-    def require_partition(self, what: str) -> None:
-        """Raise ``InputError`` where bags cross; ``what`` is named in the message."""
-        if self.crossing:
-            raise InputError(
-                f"{what} needs bags that do not cross, and y has several bags for each instance, "
-                f"{self.n_bags} in all: {WITH_CROSSING}."
-            )
-
     # Which instance is in which bag
 
     @cached_property
-    def pairs(self) -> tuple[Indices, Indices]:
-        """Every instance with every bag that it is in, in the order of the instances."""
-        instance, bag = sp.csr_array(self.membership.T).nonzero()
-        return instance.astype(np.intp), bag.astype(np.intp)
-
-    @property
-    def bags_of_instances(self) -> Indices:
-        """The bags of each instance: one, or one of each grouping."""
-        return self.pairs[1].reshape(self.n_instances, -1)
-
-    @property
     def index(self) -> Indices:
         """The bag of each instance, 0 to n_bags - 1."""
-        self.require_partition("this")
-        return self.pairs[1]
+        return sp.csr_array(self.membership.T).nonzero()[1].astype(np.intp)
 
     @cached_property
     def sizes(self) -> Any:
@@ -365,13 +327,11 @@ class Bags:
         wanted = self.proportions * self.sizes
         rounded = np.abs(wanted - np.rint(wanted)) <= SHARE_UNIT * self.sizes
         rest = np.where(rounded, np.rint(wanted), wanted) - self.membership[:, apart] @ positive
-        instance, bag = self.pairs
-        first = bag[np.searchsorted(instance, apart)]
         return self._regrouped(
             sp.csr_array(sp.vstack([together[kept], alone])),
             proportions=np.append(np.clip(rest[kept] / left[kept], 0.0, 1.0), positive),
             whole=np.append(self.whole[kept], np.ones_like(positive)),
-            codes=np.append(self.codes[kept], self.codes[first]),
+            codes=np.append(self.codes[kept], self.codes[self.index[apart]]),
         )
 
     # The way back to the target, and to its ids
@@ -443,11 +403,6 @@ class Bags:
     def known_counts(self) -> tuple[Indices, Indices]:
         """Number of known positives and of known negatives in each bag."""
         return self.positives_of(self.labels), self.positives_of(-self.labels)
-
-    @cached_property
-    def joint_labelings(self) -> dict[bytes, Array | None]:
-        """Labelings that :func:`propcvx.bags.counts.count_range` has sought for crossing bags."""
-        return {}
 
     # Weights and means
 
@@ -562,9 +517,8 @@ def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
     """Warn if a bag has another number of instances than where the target was made."""
     if bags.whole.all():
         return
-    of_first = " of the first grouping" if bags.crossing else ""
     wrong, fault, among = ~bags.whole, "lack", "of"
-    advice = f"; propcvx.BagKFold never cuts a bag{of_first}"
+    advice = "; propcvx.BagKFold never cuts a bag"
     if (bags.sizes > sizes).any():
         wrong, fault, among, advice = bags.sizes > sizes, "have too many", "for", JOINED
     bag = int(np.argmax(wrong))

@@ -5,24 +5,17 @@ The first functions, up to :func:`check_known`, are methods of :class:`~propcvx.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 from scipy.special import ndtri
 
 from propcvx.arrays import Array, Indices, Mask
 from propcvx.bags.targets import SHOWN, as_mapping, some_of
 from propcvx.checks import as_vector, check_choice, check_number
 from propcvx.errors import (
-    IllPosedWarning,
     InfeasibleLabelingError,
     InputError,
-    SolverError,
-    warn,
 )
 
 if TYPE_CHECKING:
@@ -36,12 +29,6 @@ COUNT_SLACK = 1e-6
 
 SAMPLING_LEVEL = 0.95
 """The level of the intervals that ``epsilon="sampling"`` takes."""
-
-CONTRADICTION = "the shares of crossing bags contradict each other, as if they were of other people"
-"""What to say where no labeling has counts near all of them."""
-
-SECONDS = 60.0
-"""Time limit of a program with integers."""
 
 
 def each(bags: Bags, argument: str, values: Any, wanted: str, least: float, most: float) -> Array:
@@ -117,8 +104,7 @@ def keyed(bags: Bags, epsilon: Any) -> Any:
 def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
     r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.
 
-    Of a bag without a proportion, these are all that its known labels allow.  Of bags that cross,
-    they are those of all bags at once.
+    Of a bag without a proportion, these are all that its known labels allow.
 
     Parameters
     ----------
@@ -127,9 +113,7 @@ def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
         Tolerance of the proportions, in [0, 1], of all bags or as in
         :func:`propcvx.bags.counts.each`.  ``"rounding"`` takes for each bag the nearest count that
         its known labels allow, and of two equally near ones both.  So does any tolerance for a bag
-        that was cut, beside the counts within it.  Where no labeling has the nearest counts of all
-        crossing bags, both allow in each bag as many positives more or fewer as it takes, the same
-        number in all.
+        that was cut, beside the counts within it.
         ``"sampling"`` is :func:`propcvx.sampling_epsilon` at the level 0.95, which leaves a count
         in every bag; where known labels allow none of them, in a bag that was cut, the nearest that
         they allow is taken.
@@ -143,9 +127,8 @@ def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
     Raises
     ------
     InfeasibleLabelingError
-        If a bag has no such count, or crossing bags do not have one at once; the message names
-        those bags, which are for crossing bags those that miss it in the labeling of least largest
-        gap, and an epsilon that suffices for all of them.
+        If a bag has no such count; the message names those bags, and an epsilon that suffices for
+        all of them.
 
     Examples
     --------
@@ -154,14 +137,9 @@ def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
     >>> [count.tolist() for count in bags.count_range(0.0)]
     [[1, 1], [1, 1]]
     """
-    if bags.crossing:
-        ranges = _joint_ranges(bags, epsilon)
-        return ranges[:2] if ranges else _raise_crossing(bags, epsilon)
     lower, upper, nearest, infeasible = _single_ranges(bags, epsilon)
     if infeasible.any():
-        what = f"{infeasible.sum()} of {bags.n_bags} bags"
-        gaps = np.abs(nearest - bags.proportions * bags.sizes)[infeasible]
-        _raise_infeasible(bags, epsilon, what, infeasible, nearest, gaps)
+        _raise_infeasible(bags, epsilon, infeasible, nearest)
     return lower, upper
 
 
@@ -219,53 +197,7 @@ def _single_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Array, M
     return lower, upper, nearest, infeasible
 
 
-def _joint_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Indices] | None:
-    """The ranges of crossing bags, and counts in them that all can have; None without such."""
-    lower, upper, _, infeasible = _single_ranges(bags, epsilon)
-    if infeasible.any():
-        return None
-    loose = ~bags.whole | (isinstance(epsilon, str) and epsilon == "rounding")
-    question = np.concatenate([lower, upper, loose]).tobytes()
-    if question not in bags.joint_labelings:
-        bags.joint_labelings[question] = _least_widening(bags, lower, upper, loose)
-    labeling = bags.joint_labelings[question]
-    if labeling is None:
-        return None
-    counts = bags.positives_of(labeling)
-    more = np.maximum(lower - counts, counts - upper).max().clip(0) * loose
-    if more.max() > 1 and bags.whole.all():
-        warn(
-            f"{CONTRADICTION}. Each bag may miss its nearest count by {more.max()} positives. "
-            "An epsilon of half the last published digit allows no more than rounding explains.",
-            IllPosedWarning,
-        )
-    positive, negative = bags.known_counts
-    return (
-        np.maximum(lower - more, positive),
-        np.minimum(upper + more, bags.sizes - negative),
-        counts,
-    )
-
-
-def _raise_crossing(bags: Bags, epsilon: Any) -> NoReturn:
-    """Name the bags that need more than they are allowed in a labeling of least largest gap."""
-    (positive, negative), n = bags.known_counts, bags.sizes
-    ends = zip(positive, n - negative, n, bags.proportions, strict=True)
-    gaps = [np.abs(np.arange(low, high + 1) / n - p) for low, high, n, p in ends]
-    every = np.unique(np.concatenate(gaps))
-    enough = bisect_left(every, True, key=lambda gap: _joint_ranges(bags, gap) is not None)
-    counts = cast("tuple[Indices, ...]", _joint_ranges(bags, every[enough]))[2]
-    alone = np.array([of_bag.min() for of_bag in gaps])
-    width = n * bags.epsilons(epsilon)
-    width = np.where(bags.whole, width, np.maximum(width, 0.5))
-    wrong = n * np.where(bags.whole, np.abs(bags.gaps(counts)), alone) > width + COUNT_SLACK
-    what = f"all {bags.n_bags} crossing bags at once"
-    _raise_infeasible(bags, epsilon, what, wrong, counts.astype(float), n * alone)
-
-
-def _raise_infeasible(
-    bags: Bags, epsilon: Any, what: str, wrong: Mask, counts: Array, gaps: Array
-) -> NoReturn:
+def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> NoReturn:
     """Raise the error that names the bags that are wrong, and the epsilon that is enough.
 
     Parameters
@@ -273,14 +205,11 @@ def _raise_infeasible(
     bags : Bags
     epsilon : float, array of shape (n_bags,), dict or pandas Series
         The tolerance.
-    what : str
-        Which bags, in words.
     wrong : bool array of shape (n_bags,)
     counts : array of shape (n_bags,)
         The nearest counts of positives that can be had.
-    gaps : array
-        Of bags alone, how far the nearest count is from the proportion, in instances.
     """
+    gaps = np.abs(counts - bags.proportions * bags.sizes)[wrong]
     widths, places = bags.epsilons(epsilon), np.flatnonzero(wrong)
     if bags.sign < 0:
         bags, counts = bags.swapped(), bags.sizes - counts
@@ -296,15 +225,14 @@ def _raise_infeasible(
     more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
     if (gaps > 0.5 + COUNT_SLACK).any():
         advice = "known labels contradict the nearest counts"
-    elif bags.crossing and missed.max() > 1.0:
-        advice = CONTRADICTION
     else:
         advice = (
             "epsilon='rounding' takes the nearest counts, and 'sampling' is for shares of more "
             "people than these"
         )
     raise InfeasibleLabelingError(
-        f"no labeling has the proportions of {what} within {within}: {listed}{more}. "
+        f"no labeling has the proportions of {wrong.sum()} of {bags.n_bags} bags within {within}: "
+        f"{listed}{more}. "
         f"For all of them an epsilon of {rounded_up(least):g} suffices; {advice}."
     )
 
@@ -313,43 +241,3 @@ def rounded_up(value: float) -> float:
     """The next number of four digits."""
     unit = 10.0 ** (3 - np.floor(np.log10(value)))
     return float(np.ceil(value * unit) / unit)
-
-
-def _least_widening(bags: Bags, lower: Indices, upper: Indices, loose: Mask) -> Array | None:
-    r"""A labeling whose counts miss ranges by no more than they must, None where there is none.
-
-    .. math::
-
-        \min_{z \in \{0, 1\}^N,\; m \in \mathbb{N}} \; m \quad \text{s.t.} \quad
-        l - m w \le B z \le u + m w
-
-    Parameters
-    ----------
-    bags : Bags
-    lower, upper : int arrays of shape (n_bags,)
-        The ranges, from l to u.
-    loose : bool array of shape (n_bags,)
-        Which ranges may be missed: w is 1 there and 0 elsewhere.
-    """
-    n, column = bags.n_instances, sp.csr_array(loose[:, None].astype(float))
-    matrix = sp.block_array([[bags.membership, column], [bags.membership, -column]])
-    endless = np.full(len(lower), np.inf)
-    rows = LinearConstraint(matrix, np.append(lower, -endless), np.append(endless, upper))
-    ends = Bounds(np.append(bags.labels > 0, 0.0), np.append(bags.labels >= 0, np.inf))
-    answer = solved_in_integers(np.arange(n + 1) // n, np.ones(n + 1), rows, ends)
-    return None if answer.status == 2 else np.where(checked(answer).x[:n] > 0.5, 1.0, -1.0)
-
-
-def solved_in_integers(
-    goal: Array | Indices, whole: NDArray[Any], rows: LinearConstraint, ends: Bounds
-) -> OptimizeResult:
-    """What HiGHS answers to a mixed-integer linear program."""
-    options = {"mip_rel_gap": 0.0, "time_limit": SECONDS}
-    return milp(goal, integrality=whole, bounds=ends, constraints=rows, options=options)
-
-
-def checked(answer: OptimizeResult) -> OptimizeResult:
-    """An answer of HiGHS that has labels."""
-    if answer.x is None:
-        raise SolverError(f"highs: {answer.message}", "highs", str(answer.status))
-    return answer

@@ -301,8 +301,7 @@ def least_error_bias(scores: Array, bags: Bags) -> float:
 def _errors_of_top(order: Indices, bags: Bags) -> Array:
     """Bag error of the labelings whose positives are the first 0, 1, ... instances of an order."""
     wanted, sizes, weights = bags.proportions * bags.sizes, bags.sizes, bags.weights_of_bags
-    instance, bag = bags.pairs
-    place = np.argsort(order)[instance]
+    bag, place = bags.index, np.argsort(order)
     by_bag = np.lexsort((place, bag))
     bag, place = bag[by_bag], place[by_bag]
     before = np.arange(len(bag)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # in the same bag

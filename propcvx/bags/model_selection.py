@@ -235,6 +235,6 @@ def _bags_of(y: Any) -> tuple[Indices, Mask]:
     if not is_bag_target(y):
         return np.arange(len(y)), np.ones(len(y), dtype=bool)
     bags = Bags.from_target(y, table=True)
-    index = bags.bags_of_instances[:, 0]
+    index = bags.index
     with_share = bags.with_share[: index.max() + 1]
     return index, with_share if with_share.any() else ~with_share

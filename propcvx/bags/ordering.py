@@ -7,7 +7,7 @@ the rows came, what the bags are called, or which class is called positive.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import fsum, isclose
 from operator import itemgetter
@@ -27,8 +27,7 @@ def in_canonical_order(bags: Bags, X: Any, *, precomputed: bool = False, sign: i
 
     Bags go by proportion, size and their instances; the instances of a bag by their rows of X, and
     equal ones by their known labels and their weights.  Bags that are equal in all of these can be
-    exchanged without anything being changed, and so can such instances.  Where bags cross, they
-    also go by the other bags of their instances, and those of all groupings are one sequence.
+    exchanged without anything being changed, and so can such instances.
     Positives and negatives are exchanged where there are more positives, and where there are as
     many and the exchanged bags come first; several classes are put into order, too.
 
@@ -91,39 +90,11 @@ def _sorted(bags: Bags, ranks: Indices) -> tuple[tuple[list[tuple[Any, ...]], by
     """What the bags are sorted by, and the bags with their instances in order."""
     kind = _kinds(ranks, bags)
     keys = _contents(bags, kind)
-    order = _crossing_ranks(bags, kind, keys) if bags.crossing else _dense_ranks(keys)
-    order_of_bags = np.argsort(order, kind="stable")
-    places = np.sort(np.argsort(order_of_bags)[bags.bags_of_instances], axis=1)
-    order = np.lexsort((kind, *places.T[::-1]))
+    order_of_bags = np.argsort(_dense_ranks(keys), kind="stable")
+    places = np.argsort(order_of_bags)[bags.index]
+    order = np.lexsort((kind, places))
     in_order = bags.take(order, order_of_bags)
     return ([keys[bag] for bag in order_of_bags], places[order].tobytes()), in_order
-
-
-def _crossing_ranks(bags: Bags, kind: Indices, keys: Sequence[Hashable]) -> Indices:
-    """Ranks of bags that cross, all different.
-
-    Bags differ if what is known of them or their instances do, and if instances of theirs that are
-    equal otherwise are in other bags beside.  Of those that are alike then, any order will do where
-    all bags that they cross are told apart; elsewhere one is put before the others, which may tell
-    these apart, and so on.
-    """
-    of_instance, places = bags.bags_of_instances, np.arange(bags.n_bags)
-
-    def refined(ranks: Indices) -> Indices:
-        alike = _ranks(np.column_stack([kind, np.sort(ranks[of_instance], axis=1)]))
-        return _dense_ranks(list(zip(ranks.tolist(), _contents(bags, alike), strict=True)))
-
-    ranks = _dense_ranks(list(zip(keys, bags.whole.tolist(), strict=True)))
-    while True:
-        while (finer := refined(ranks)).max() > ranks.max():
-            ranks = finer
-        tied = np.bincount(ranks)[ranks] > 1
-        if not tied.any():
-            return ranks
-        crossed = bags.membership @ (tied[of_instance].sum(axis=1) > 1) > 0
-        free, first = tied & ~crossed, np.argmin(np.where(tied, ranks, len(ranks)))
-        order = np.where(free, places, 0) if free.any() else -(places == first).astype(np.intp)
-        ranks = _ranks(np.column_stack([ranks, order]))
 
 
 def _dense_ranks(keys: Sequence[Any]) -> Indices:
@@ -168,8 +139,7 @@ def _ranks(rows: NDArray[Any]) -> Indices:
 
 def _contents(bags: Bags, kind: Indices) -> list[tuple[Any, ...]]:
     """Proportion, size, and the sorted kinds of the instances of each bag."""
-    instance, bag = bags.pairs
-    inside = instance[np.lexsort((kind[instance], bag))]
+    inside = np.lexsort((kind, bags.index))
     contents = np.split(kind[inside].astype(">i8"), bags.membership.indptr[1:-1])
     shares = np.nan_to_num(bags.proportions, nan=-1.0)  # NaN has no place in an order
     keys = np.column_stack([shares, bags.sizes]).tolist()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
 from math import fsum
 from typing import Any
 
@@ -25,24 +24,20 @@ UNIT_SUM = 1e-6
 """How far the sum of the shares of a bag may be from one."""
 
 
-def target_dtype(
-    groupings: tuple[int, ...] = (), classes: tuple[int, ...] = (), metadata: Any = None
-) -> np.dtype[np.void]:
+def target_dtype(classes: tuple[int, ...] = (), metadata: Any = None) -> np.dtype[np.void]:
     """Fields of a bag target: bag code, proportion, size of the whole bag, and label.
 
     Parameters
     ----------
-    groupings : tuple of int
-        Shape of the first three: empty, or the number of groupings where bags cross.
     classes : tuple of int
         Shape of the proportion where it has the share of each class; labels are then the numbers of
         the classes from 1 on, and signs otherwise; 0 where unknown.
     metadata : dict, optional
     """
     fields: Any = [
-        ("bag", np.int64, groupings),
-        ("proportion", np.float64, groupings or classes),
-        ("size", np.int64, groupings),
+        ("bag", np.int64),
+        ("proportion", np.float64, classes),
+        ("size", np.int64),
         ("label", np.int64 if classes else np.int8),
     ]
     return np.dtype(fields, metadata=metadata or {})
@@ -57,8 +52,7 @@ def is_bag_target(y: Any) -> bool:
     dtype: Any = getattr(y, "dtype", None)
     if getattr(dtype, "names", None) != BAG_DTYPE.names:
         return False
-    groupings, shares = dtype["bag"].shape, dtype["proportion"].shape
-    return bool(dtype == target_dtype(groupings, () if groupings else shares))
+    return bool(dtype == target_dtype(dtype["proportion"].shape))
 
 
 def is_class_target(y: Any) -> bool:
@@ -87,8 +81,8 @@ def classes_of(y: NDArray[np.void]) -> NDArray[Any]:
 
 
 def bag_target(
-    bags: Sequence[Hashable] | ArrayLike | Sequence[Any],
-    proportions: Mapping[Hashable, Any] | ArrayLike | Sequence[Any],
+    bags: Sequence[Hashable] | ArrayLike,
+    proportions: Mapping[Hashable, Any] | ArrayLike,
     labels: ArrayLike | None = None,
     *,
     classes: Sequence[Hashable] | None = None,
@@ -98,15 +92,15 @@ def bag_target(
     Parameters
     ----------
     bags : sequence of hashable, length n_instances
-        The id of the bag of each instance: any hashable value.  For bags that cross, a list of
-        such lists or arrays, one for each grouping of the same instances.
+        The id of the bag of each instance: any hashable value.  An instance is in one bag; join
+        several groupings of the same instances as tables of means, see
+        :meth:`propcvx.BagMeans.concat`.
     proportions : array of shape (n_bags,), dict or pandas Series
-        Share of positive instances of each bag, in [0, 1], or, in one grouping of two classes, None
-        if the share is not known.  An array is in the order of the sorted bag ids, which categories
-        must have too; a dict or Series is keyed by bag id.  For several groupings, a list of these.
-        For several classes, a table with a row of shares for each bag, which sum to one: an array
-        of shape (n_bags, n_classes), a DataFrame with bag ids as index and classes as columns, or
-        ``{bag: {class: share}}``.
+        Share of positive instances of each bag, in [0, 1], or, with two classes, None if the share
+        is not known.  An array is in the order of the sorted bag ids, which categories must have
+        too; a dict or Series is keyed by bag id.  For several classes, a table with a row of
+        shares for each bag, which sum to one: an array of shape (n_bags, n_classes), a DataFrame
+        with bag ids as index and classes as columns, or ``{bag: {class: share}}``.
     labels : array of shape (n_instances,), optional
         Known labels: -1, +1, or 0 where unknown.  If every bag has 1 for all its positives and 0
         for all others, 0 seems to mean negative, and the labels are refused.  With a table, labels
@@ -120,13 +114,9 @@ def bag_target(
         Fields ``bag`` (the bag's position among the sorted ids), ``proportion`` (NaN where it is
         not known), ``size`` (instances in the whole bag, which makes a split through a bag
         detectable) and ``label``.  The dtype has the sorted ids as metadata, which slices keep, so
-        that messages can use your names of bags, and what tells the order of the index of
-        ``bags``, so that a table in another order is refused.  With P > 1 groupings, the first
-        three fields have P entries, and the sorted ids of the second grouping come after those of
-        the first, and so on; if an id is in two groupings, messages and results call every bag
-        ``(number of the grouping, id)``.  For several classes, ``proportion`` has the shares of the
-        sorted classes, whose names are metadata, too, and ``label`` is 0 where unknown, otherwise
-        the number of the class, counted from 1.
+        that messages can use your names of bags.  For several classes,
+        ``proportion`` has the shares of the sorted classes, whose names are metadata, too, and
+        ``label`` is 0 where unknown, otherwise the number of the class, counted from 1.
 
     Raises
     ------
@@ -143,15 +133,6 @@ def bag_target(
     >>> bag_target(["a", "a", "b", "b"], {"a": 0.5, "b": None})["proportion"]
     array([0.5, 0.5, nan, nan])
 
-    Two groupings: the shares of four voters are known by precinct and by age:
-
-    >>> precinct, age = ["a", "a", "b", "b"], ["old", "young", "old", "young"]
-    >>> bag_target([precinct, age], [{"a": 0.5, "b": 1.0}, {"old": 1.0, "young": 0.5}])["bag"]
-    array([[0, 2],
-           [0, 3],
-           [1, 2],
-           [1, 3]])
-
     Three classes:
 
     >>> y = bag_target(["a", "a", "b"], {"a": {"x": 0.5, "y": 0.5, "z": 0.0},
@@ -161,54 +142,17 @@ def bag_target(
            [0.5, 0.5, 0. ],
            [0. , 0. , 1. ]])
     """
-    groupings = _groupings_of(bags, proportions)
-    check_same_order({**{name: ids for name, (ids, _) in groupings.items()}, "labels": labels})
-    parts = [_matched(*grouping, classes) for grouping in groupings.values()]
-    ids, codes, shares, names = zip(*parts, strict=True)
-    lengths = [len(of_rows) for of_rows in codes]
-    if len(set(lengths)) > 1:
-        raise InputError(
-            f"bags must have groupings of the same instances, got groupings of {lengths} instances."
-        )
-    if len(parts) > 1 and any(each.ndim > 1 or np.isnan(each).any() for each in shares):
-        raise InputError(
-            "proportions must be one number for each bag where bags cross, got a table or None; "
-            "leave out the instances of a bag whose proportion is not known."
-        )
-    sizes = [np.bincount(of_rows) for of_rows in codes]
-    if names[0]:
-        known = class_numbers("labels", labels, names[0], lengths[0])
+    check_same_order({"bags": bags, "labels": labels})
+    ids, codes, shares, names = _matched(bags, proportions, classes)
+    sizes = np.bincount(codes)
+    if names:
+        known = class_numbers("labels", labels, names, len(codes))
     else:
-        known = known_labels(labels, lengths[0])
-    every: list[Hashable] = list(chain(*ids))
-    if len(set(every)) < len(every):
-        every = [(place, bag) for place, listed in enumerate(ids) for bag in listed]
-    metadata = {"ids": tuple(every)} | ({"classes": tuple(names[0])} if names[0] else {})
-    shapes = (len(parts),) if len(parts) > 1 else (), shares[0].shape[1:]
-    y = np.empty(lengths[0], dtype=target_dtype(*shapes))
-    ends = np.cumsum([len(listed) for listed in ids])
-    places = np.split(np.arange(ends[-1]), ends[:-1])
-    for field, of_bags in (("bag", places), ("proportion", shares), ("size", sizes)):
-        of_rows = [values[code] for values, code in zip(of_bags, codes, strict=True)]
-        y[field] = np.stack(of_rows, axis=1).reshape(y[field].shape)
-    y["label"] = known
-    return y.view(target_dtype(*shapes, metadata))
-
-
-def _groupings_of(bags: Any, proportions: Any) -> dict[str, tuple[Any, Any]]:
-    """The bags of each grouping and their proportions, by the name of the argument."""
-    listed = isinstance(bags, list | tuple) and len(bags) > 0
-    if not listed or any(isinstance(grouping, Hashable) for grouping in bags):
-        return {"bags": (bags, proportions)}
-    several = isinstance(proportions, list | tuple) and len(proportions) == len(bags)
-    if not several or any(np.ndim(p) == 0 and as_mapping("", p) is None for p in proportions):
-        raise InputError(
-            f"bags must have one bag id for each instance, got {bags[0]!r:.200} as the first; or, "
-            f"with {len(bags)} groupings of the instances, proportions must be a list of as "
-            f"many, the shares of the bags of each, got {proportions!r:.200}."
-        )
-    pairs = zip(bags, proportions, strict=True)
-    return {f"bags[{place}]": pair for place, pair in enumerate(pairs)}
+        known = known_labels(labels, len(codes))
+    metadata = {"ids": tuple(ids)} | ({"classes": tuple(names)} if names else {})
+    y = np.empty(len(codes), dtype=target_dtype(shares.shape[1:], metadata))
+    y["bag"], y["proportion"], y["size"], y["label"] = codes, shares[codes], sizes[codes], known
+    return y
 
 
 def _matched(
@@ -347,7 +291,8 @@ def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
         if several:
             raise InputError(
                 f"bags must have one bag id for each instance, got {several[0]!r:.200}; bags are "
-                "not lists of their instances, and bags that cross are a list of groupings."
+                "not lists of their instances. Join several groupings of the same instances as "
+                "tables of means: fit_means(model, BagMeans.concat([...]))."
             )
         distinct = list(dict.fromkeys(members))
     except TypeError as error:
@@ -464,7 +409,7 @@ def proportions_of(
     labels : array of shape (n_instances,)
         An instance is positive where its label is above 0.
     bags : sequence of hashable, length n_instances, or bag target
-        The bag each instance is in; the target of several groupings has the bags of all.
+        The bag each instance is in.
 
     Returns
     -------
@@ -490,14 +435,12 @@ def proportions_of(
         ids = names_of(present, ids_of(y))
     else:
         ids, codes = encode_ids(bags, keyed=True)
-    groupings = np.atleast_2d(codes.T)
-    if groupings.shape[1] != len(positive):
+    if len(codes) != len(positive):
         raise InputError(
-            f"bags must name the bag of each of the {len(positive)} instances, got "
-            f"{groupings.shape[1]}."
+            f"bags must name the bag of each of the {len(positive)} instances, got {len(codes)}."
         )
-    counts = np.bincount(groupings.ravel(), np.tile(positive, len(groupings)))
-    return dict(zip(ids, (counts / np.bincount(groupings.ravel())).tolist(), strict=True))
+    shares = np.bincount(codes, positive) / np.bincount(codes)
+    return dict(zip(ids, shares.tolist(), strict=True))
 
 
 def class_proportions_of(

@@ -182,7 +182,6 @@ def _checked_term(
     bags: Bags, epsilon: Any, loss: Any, C_p: float | None, bag_weights: Any
 ) -> tuple[ProportionLoss, Any]:
     """The proportion loss and its weights, of bags that are checked to have certificates."""
-    bags.require_partition("certify")
     check_two_classes(bags.n_classes)
     form, others = "with", {"epsilon": epsilon}
     if C_p is None:

@@ -87,6 +87,38 @@ class BagMeans:
                 f"ids must name each bag once, got several rows of {some_of(repeated)}."
             )
 
+    @classmethod
+    def concat(cls, tables: Sequence[BagMeans]) -> BagMeans:
+        """Join the tables of several groupings of the same instances, such as precinct and age.
+
+        Every bag counts as one more bag.  Its id is the pair of the number of its table and of its
+        id there.
+
+        Parameters
+        ----------
+        tables : sequence of BagMeans
+            With the same columns of means.
+
+        Examples
+        --------
+        >>> precinct = BagMeans([[1.0], [3.0]], {"a": 0.2, "b": 0.8}, [20, 20], ids=["a", "b"])
+        >>> age = BagMeans([[1.5], [2.5]], {"old": 0.4, "young": 0.6}, [20, 20], ["old", "young"])
+        >>> BagMeans.concat([precinct, age]).names
+        [(0, 'a'), (0, 'b'), (1, 'old'), (1, 'young')]
+        """
+        each = [table.bags for table in tables]
+        means: Any = np.vstack([np.asarray(table.means) for table in tables])
+        if hasattr(tables[0].means, "columns"):
+            means = type(tables[0].means)(means, columns=tables[0].means.columns)
+        shares = np.concatenate([bags.proportions for bags in each])
+        return cls(
+            means,
+            [None if np.isnan(share) else share for share in shares],
+            np.concatenate([bags.sizes for bags in each]),
+            [(place, name) for place, table in enumerate(tables) for name in table.names],
+            np.concatenate([bags.mean_weight * bags.weights_of_bags for bags in each]),
+        )
+
     @property
     def names(self) -> list[Hashable]:
         """The name of each bag."""

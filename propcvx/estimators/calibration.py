@@ -61,8 +61,7 @@ class Calibration:
     def of(cls, scores: Array, bags: Bags) -> Calibration:
         """Of the scores of all instances and the bags that have a share."""
         seen, instances = bags.of_shares()
-        instance, bag = seen.pairs
-        return cls(scores[instances[instance]], bag, seen.proportions, bags.sign)
+        return cls(scores[instances], seen.index, seen.proportions, bags.sign)
 
     @cached_property
     def curve(self) -> tuple[float, float]:

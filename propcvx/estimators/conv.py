@@ -11,14 +11,14 @@ from tqdm import tqdm
 from propcvx.arrays import Array, Weight
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import least_error_bias
-from propcvx.checks import check_choice, named
+from propcvx.checks import check_choice, check_fields, named
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import known_variance, weight_of_hinge
 from propcvx.history import Fitted
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import RelaxationResult
 from propcvx.relaxation.bounds import Bounds, check_crossing
-from propcvx.relaxation.rounding import ROUNDINGS, checked
+from propcvx.relaxation.rounding import ROUNDINGS
 from propcvx.relaxation.table import name_of, relax
 from propcvx.svm.kernels import FeatureMap
 
@@ -162,8 +162,7 @@ class ConvPropSVM(BagClassifier):
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         self.C_ = weight_of_hinge(self.C, lambda: known_variance(feature_map.features, bags))
         check_choice("bias", self.bias, ("bags", "none"))
-        taken = ("result", "features", "feasible", "C")
-        rounding = checked(named("rounding", self.rounding, ROUNDINGS, "__call__", taken))
+        rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
         features, mean = feature_map.lifted(self.intercept, bags.weights)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         weights = 1.0 if bags.weights is None else bags.weights
@@ -182,6 +181,9 @@ class ConvPropSVM(BagClassifier):
             result = relax(self.relaxation, features, feasible, C, on_round, self._solve)
         result = replace(result, lower=share * result.lower)
         end = rounding(result, features, feasible, C)
+        check_fields(
+            "rounding", end, {"labeling": features.shape[:1], "weights": features.shape[1:]}
+        )
         scores, rank = features @ end.weights, feature_map.features.shape[1]
         bias = least_error_bias(scores, bags) if self.bias == "bags" else 0.0
         labeling = feasible.best(scores + bias)

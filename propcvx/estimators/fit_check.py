@@ -164,7 +164,6 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
     bags = Bags.from_target(y)
     check_same_length(X, y)
     check_same_order({"X": X, "y": y})
-    bags.require_partition("check_fit")
     shares, sizes = bags.proportions[bags.with_share], bags.sizes[bags.with_share]
     if len(shares) < 2:
         raise InputError(f"y must have at least 2 bags with a proportion, got {len(shares)}.")

@@ -208,8 +208,8 @@ def pooled_covariances(rows: Array, bags: Bags) -> tuple[Array, Array, Array]:
         axis=0,
         return_inverse=True,
     )
-    instance = np.append(bags.pairs[0], everybody)
-    bag = np.append(merged[bags.pairs[1]], np.full(total, len(first)))
+    instance = np.append(everybody, everybody)
+    bag = np.append(merged[bags.index], np.full(total, len(first)))
     c = bags.relative_weights[instance]
     masses = np.bincount(bag, c)
     each = np.divide(1.0, masses, out=np.zeros_like(masses), where=masses > 0.0)

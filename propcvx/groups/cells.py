@@ -14,14 +14,6 @@ from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
 from propcvx.checks import as_vector
 from propcvx.errors import InputError
-from propcvx.programs import Program, group_count
-from propcvx.solvers import solve
-
-WHOLE = 1e-6
-"""A bound that is above an integer by no more than this may be that integer, but for rounding."""
-
-DIGITS = 6
-"""Decimals of the prices that a solver finds; those of a vertex are whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +55,8 @@ class Cells:
                 f"{sample_weight!r}."
             )
         names, code = read_groups(groups, X, n)
-        instance, bag = bags.pairs
-        cells, place = np.unique(code[instance] * bags.n_bags + bag, return_inverse=True)
-        of_cells = sp.csr_array((np.ones(len(place)), (place, instance)))
+        cells, place = np.unique(code * bags.n_bags + bags.index, return_inverse=True)
+        of_cells = sp.csr_array((np.ones(n), (place, np.arange(n))))
         return cls(names, code, bags, *np.divmod(cells, bags.n_bags), of_cells, weights)
 
     @property
@@ -77,7 +68,7 @@ class Cells:
         )
 
     def with_groups(self, counts: NDArray[Any]) -> Array:
-        """Weights of cells (last axis) after their sums in the groups, where bags do not cross."""
+        """Weights of cells (last axis) after their sums in the groups."""
         whole = np.eye(len(self.names))[self.group]
         return np.concatenate([counts @ whole, counts], axis=-1)
 
@@ -89,8 +80,6 @@ class Cells:
         lower, upper : int arrays of shape (n_bags,)
             Range of the number of positives in each bag.
         """
-        if self.bags.crossing:
-            return self.proved(lower, upper)
         positive, free = (self.of_cells @ some for some in self._known)
         known, left = (self.bags.membership @ some for some in self._known)
         least = positive + np.maximum(0.0, (lower - known - left)[self.bag] + free)
@@ -109,18 +98,6 @@ class Cells:
         first = np.arange(len(order)) - sets.indptr[of_set] < counts[of_set]
         return np.asarray(np.bincount(of_set, weights[order] * first, len(counts)), dtype=float)
 
-    def proved(self, lower: Indices, upper: Indices) -> tuple[Array, Array]:
-        """The same by :func:`propcvx.programs.group_count`, also where bags cross."""
-        of_instance = self.bags.bags_of_instances
-        alike = np.column_stack([self.code, of_instance, self.bags.labels, self.weights])
-        _, first, n = np.unique(alike, axis=0, return_index=True, return_counts=True)
-        positive, free = (n * some[first] for some in self._known)
-        ranges = positive, positive + free, lower, upper
-        program = group_count(self.bags.membership[:, first], *ranges)
-        inside = self.sets[:, first].toarray() * self.weights[first]
-        least, most = ([_least(program, sign * row) for row in inside] for sign in (1, -1))
-        return 0.0 + np.array(least), 0.0 - np.array(most)  # no zero is negative
-
     @property
     def _known(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which instances are known to be positive, and which labels are not known."""
@@ -134,24 +111,6 @@ class Cells:
         levels = [inside.get_level_values(level) for level in range(inside.nlevels)]
         bags = Series(self.bags.names(self.bags.codes[self.bag]), dtype=object).infer_objects()
         return MultiIndex.from_arrays([*levels, bags], names=[*inside.names, "bag"])
-
-
-def _least(program: Program, inside: Array) -> float:
-    r"""The least weight, from the duals: any prices of the bags bound it, however inaccurate.
-
-    With prices u and :math:`r = c - B^\top u` it is :math:`u^\top B t + r^\top t`, and both terms
-    are at least what the ranges of :math:`B t` and t allow.  Of equal weights it is a whole number.
-    """
-    unit = np.abs(inside).max()
-    goal = inside / unit
-    duals = solve(program.set(inside=goal), residuals=False, quiet=True).duals
-    named = {constant.name(): constant.value for constant in program.problem.constants()}
-    prices = np.round(duals["lower"] - duals["upper"], DIGITS)
-    reduced = goal - named["B"].T @ prices
-    ranges = ((prices, "l", "u"), (reduced, "f", "n"))
-    bound = sum(np.minimum(each * named[a], each * named[b]).sum() for each, a, b in ranges)
-    whole = np.isin(goal, (-1.0, 0.0, 1.0)).all()
-    return float(unit * (np.ceil(bound - WHOLE) if whole else bound))
 
 
 def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:

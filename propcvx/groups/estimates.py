@@ -11,18 +11,16 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
-from propcvx.arrays import Array, Indices
+from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.bags.ordering import in_canonical_order, instance_ranks
 from propcvx.bags.targets import classes_of, known_labels, target_dtype
 from propcvx.errors import (
     IllPosedWarning,
-    InaccurateSolutionWarning,
     InputError,
     PropCVXWarning,
     muted,
@@ -30,15 +28,8 @@ from propcvx.errors import (
 )
 from propcvx.estimators.fit_check import predicted
 from propcvx.groups.cells import Cells, ranks
-from propcvx.groups.given_counts import GivenCounts, log_odds, shifts_into
+from propcvx.groups.given_counts import GivenCounts
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.labelings.joint_counts import decided_labels
-
-MOST_SWEEPS = 2000
-"""Over the groupings, where bags cross."""
-
-MET = 1e-6
-"""How far the sum of probabilities in a bag may be from its count, and what a turn may change."""
 
 FEW = 20
 """With fewer resamples there is no interval."""
@@ -48,7 +39,7 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
     """Of each instance its label as 0 or 1, or its probability of +1 given the shares.
 
     The probabilities of a classifier are those of independent labels, of which the shares are known
-    then; where bags cross, the nearest ones that meet the shares.
+    then.
 
     Parameters
     ----------
@@ -83,60 +74,7 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
             f"positive, got one of {classes}."
         )
     probabilities = labels.predict_proba(X)[:, 1]
-    if feasible.bags.crossing:
-        return moved(probabilities, feasible)
     return GivenCounts.of(probabilities, feasible).means()
-
-
-def moved(probabilities: Array, feasible: FeasibleLabelings) -> Array:
-    r"""Probabilities that meet the counts of bags that cross, nearest in relative entropy.
-
-    The log odds of an instance are shifted by a number of each of its bags, so that the
-    probabilities in each bag sum to a count in its range.  The shifts are the multipliers of the
-    counts in :math:`\min_q \sum_i \mathrm{KL}(q_i \,\|\, p_i)`, which are found by turns, one
-    grouping at a time.  Labels that are known have probability 0 or 1, and so have those that the
-    counts decide, for which no shift would be large enough.
-
-    Parameters
-    ----------
-    probabilities : array of shape (n_instances,)
-    feasible : FeasibleLabelings
-        Of the bags, in the order of the rows.
-
-    Warns
-    -----
-    InaccurateSolutionWarning
-        If crossing bags are not met after all turns, with the number of instances.
-    """
-    bags, lower, upper = feasible.bags, feasible.lower, feasible.upper
-    odds = log_odds(probabilities, decided_labels(bags, lower, upper))
-    blocks = _blocks(feasible)
-    shifts, met = np.zeros((len(blocks), len(odds))), expit(odds)
-    for _ in range(MOST_SWEEPS):
-        for place, (bag, *block) in enumerate(blocks):
-            shifts[place] = 0.0
-            shifts[place] = shifts_into(odds + shifts.sum(axis=0), bag, *block)[bag]
-        before, met = met, expit(odds + shifts.sum(axis=0))
-        sums = bags.membership @ met
-        missed = np.abs(sums - np.clip(sums, lower, upper)).max()
-        if max(missed, np.abs(met - before).max()) <= MET:
-            break
-    if missed > MET:
-        warn(
-            f"probabilities miss the count of a crossing bag by {missed:.2g} instances after "
-            f"{MOST_SWEEPS} turns, and estimates may miss the shares of groups by about as much.",
-            InaccurateSolutionWarning,
-        )
-    return met
-
-
-def _blocks(feasible: FeasibleLabelings) -> list[tuple[Indices, ...]]:
-    """Of each grouping the bag of each instance, and the range of each bag's count."""
-    blocks: list[tuple[Indices, ...]] = []
-    for bag in feasible.bags.bags_of_instances.T:
-        inside = slice(bag.min(), bag.max() + 1)
-        blocks.append((bag - inside.start, feasible.lower[inside], feasible.upper[inside]))
-    return blocks
 
 
 def resampled(
@@ -163,7 +101,6 @@ def resampled(
         Of groups and cells.  Fewer than ``n_resamples`` after an interruption by Ctrl-C, and none
         if all shares are equal and there is no posterior, with a warning.
     """
-    cells.bags.require_partition("n_resamples")
     classifier = getattr(classifier, "best_estimator_", classifier)
     if not hasattr(classifier, "predict_proba"):
         raise InputError(

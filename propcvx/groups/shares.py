@@ -84,8 +84,7 @@ def group_shares(
     The bounds assume nothing but the published shares: with :math:`n_{gk}` of the :math:`n_k`
     instances of bag k in group g, and m positives in the bag, this part of the group has between
     :math:`\max(0, m - (n_k - n_{gk}))` and :math:`\min(n_{gk}, m)` positives
-    (:func:`propcvx.programs.group_count`).  The bounds are sharp if every instance is in at most
-    two bags; with three or more groupings they also hold, but may be wider than necessary.
+    (:func:`propcvx.programs.group_count`).  The bounds are sharp.
 
     Parameters
     ----------
@@ -115,7 +114,7 @@ def group_shares(
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
     n_resamples : int
         Number of estimates for the interval, whose ends are their quantiles: 0 for no interval,
-        otherwise at least 20, of bags that do not cross.  Each is of labels drawn with the shares
+        otherwise at least 20.  Each is of labels drawn with the shares
         of the bags, by probabilities that the bags allow.  For
         :class:`propcvx.EcologicalRegression` with the linear kernel, or a pipeline that ends in it,
         these are of planes drawn from its posterior: half of them as of its ``predict_proba``, half

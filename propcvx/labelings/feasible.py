@@ -8,7 +8,7 @@ conv-pSVM (Proposition 3) by the sign of the score within the feasible counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import comb, prod
@@ -19,8 +19,10 @@ import numpy as np
 from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
 from propcvx.errors import InputError
-from propcvx.labelings.joint_counts import Costs, JointCounts
 from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
+
+Costs = Callable[[Indices, Indices], Array]
+"""``costs(bag, rank)``: what the rank-th positive of a bag costs."""
 
 MAX_ENUMERATED = 1_000_000
 """Largest number of labelings that :meth:`FeasibleLabelings.enumerate` is willing to list."""
@@ -230,12 +232,8 @@ def _labeled(
 
     R is the largest count from ``lower`` to ``upper`` such that each of the top R instances gains
     more than ``costs(bag, rank)``.  Instances are the last axis of ``gains``, and each vector along
-    it is a problem of its own.  Where bags cross, it is a linear program instead.
+    it is a problem of its own.
     """
-    if bags.crossing:
-        counts = JointCounts.of(bags, lower, upper, costs)
-        rows = [counts.best(row, ties) for row in gains.reshape(-1, bags.n_instances)]
-        return np.array(rows, dtype=np.float64).reshape(gains.shape)
     labeling, gains = np.empty(gains.shape), _with_known(gains, bags)
     ties = np.zeros(bags.n_instances) if ties is None else ties
     for bag, members in bags.by_size:

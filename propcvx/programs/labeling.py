@@ -76,10 +76,8 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
     :math:`r = 1, \ldots, n_k` of its positives.  With
     :math:`g_i = L(-1, f_i) - L(+1, f_i)` and the marginal costs
     :math:`c_{kr} = \omega_k [L_p(r / n_k, p_k) - L_p((r - 1) / n_k, p_k)]`, which rise with r as
-    :math:`L_p` is convex, it is eq:solving_y but for a constant, where z is whole.  With at most
-    two groupings the matrix is that of a flow between their bags, so that every vertex is whole;
-    with three or more a vertex may not be.
-    :class:`propcvx.labelings.joint_counts.JointCounts` solves it.
+    :math:`L_p` is convex, it is eq:solving_y but for a constant, where z is whole.
+    Every vertex is whole; :func:`propcvx.labelings.feasible.best_labeling` solves it by sorting.
 
     Parameters
     ----------
@@ -243,9 +241,7 @@ def group_count(
 
     Instances of the same group that are in the same bags are alike, and :math:`t_a` is the number
     of positives among those of sort a.  With :math:`c_a = 1` for the sorts inside the group it is
-    the least number, and with -1 minus the largest.  With at most two groupings the matrix is that
-    of a flow between their bags, so that a vertex is whole and the bound sharp; with three or more
-    the value may be less than that of any labeling.  Where bags do not cross the value is the sum
+    the least number, and with -1 minus the largest.  The value is the sum
     over bags of the bounds of Duncan and Davis (1953), :math:`\max(0, l_k - (n_k - n_{gk}))` and
     :math:`\min(n_{gk}, u_k)`.
 

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from propcvx.arrays import Array, Weight
-from propcvx.checks import check_count, check_number, named
+from propcvx.checks import Shapes, check_count, check_fields, check_number, named
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.relaxation.bounds import lower_bound
+from propcvx.relaxation.bounds import check_crossing, lower_bound
 from propcvx.relaxation.masters import MASTERS
-from propcvx.relaxation.masters import checked as checked_master
-from propcvx.relaxation.oracles import ORACLES, Cut, checked
+from propcvx.relaxation.oracles import ORACLES, Cut, check_cut
 from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds
 from propcvx.solvers import Solve
 
@@ -71,20 +70,23 @@ class CuttingPlanes(Relaxation):
         r"""Algorithm 2 from :math:`\alpha = 1 / N`; the vectors of M are the labelings found."""
         check_count("max_cuts", self.max_cuts)
         tol = check_number("tol", self.tol, least=0.0) * float(np.mean(C))
-        taken = ("features", "C", "solve")
-        form = named("master", self.master, MASTERS, "__call__", taken)
-        master = checked_master(form(features, C, solve))
-        factory = named("oracle", self.oracle, ORACLES, "__call__", ("features", "feasible"))
-        oracle = checked(factory(features, feasible), features, feasible)
+        master = named("master", self.master, MASTERS, "__call__")(features, C, solve)
+        oracle = named("oracle", self.oracle, ORACLES, "__call__")(features, feasible)
+        source = getattr(oracle, "__name__", type(oracle).__name__)
         alpha = np.full(len(features), 1.0 / len(features))
         cut, labelings, history = oracle(alpha), np.empty((0, len(features))), History()
+        check_cut(source, cut, features, feasible, alpha)
         lower, upper = lower_bound(alpha, cut.bound, C), np.inf
         while history.stop_reason is None:  # repeat
             started = perf_counter()
             labelings = _with(cut, labelings)[: self.max_cuts]
             solution = master(labelings)
+            shapes: Shapes = {"alpha": alpha.shape, "mu": (len(labelings),), "value": ()}
+            check_fields("master", solution, shapes)
+            check_crossing("master", solution.value, solution.upper)
             alpha = off_zero(solution.alpha, C)
             cut = oracle(alpha)
+            check_cut(source, cut, features, feasible, alpha)
             lower = max(lower, lower_bound(alpha, cut.bound, C))
             upper = min(upper, solution.upper)
             violation = _violation(cut, labelings, solution.level)

@@ -19,11 +19,9 @@ from typing import Any
 import numpy as np
 
 from propcvx.arrays import Array, Weight
-from propcvx.checks import Shapes, fault_of_record
-from propcvx.errors import InaccurateSolutionWarning, InputError, warn
+from propcvx.errors import InaccurateSolutionWarning, warn
 from propcvx.programs import RestrictedMaster, mkl_epigraph, mkl_group, mkl_inner
 from propcvx.programs.structures import relative_gap
-from propcvx.relaxation.bounds import check_crossing
 from propcvx.solvers import Solution, Solve
 from propcvx.solvers.call import check_gap
 
@@ -116,26 +114,6 @@ def restricted_master(
         return MasterSolution(alpha, mu, value, upper, level, answer.solver, answer.status)
 
     return solved
-
-
-def checked(master: Callable[[Array], MasterSolution]) -> Callable[[Array], MasterSolution]:
-    """The master, with every answer checked.
-
-    Its calls raise :class:`~propcvx.errors.InputError` if the answer is no :class:`MasterSolution`
-    with finite numbers for the labelings, and :class:`~propcvx.errors.CrossedBoundsError` if its
-    value is above the upper one.
-    """
-
-    def ask(labelings: Array) -> MasterSolution:
-        solution, (n_labelings, n) = master(labelings), labelings.shape
-        numbers: Shapes = dict.fromkeys(("value", "upper", "level"), ())
-        shapes = {"alpha": (n,), "mu": (n_labelings,), **numbers}
-        if fault := fault_of_record(solution, MasterSolution, shapes, {"upper": np.inf}):
-            raise InputError(f"master returned {fault}.")
-        check_crossing("master", solution.value, solution.upper)
-        return solution
-
-    return ask
 
 
 def settled(alpha: Array, scores: Array, C: Weight) -> Array:

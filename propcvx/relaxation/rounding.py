@@ -16,8 +16,6 @@ import numpy as np
 
 from propcvx.arrays import Array, Weight
 from propcvx.bags.metrics import proportion_error
-from propcvx.checks import fault_of_record
-from propcvx.errors import InputError
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import HINGE
 from propcvx.relaxation.result import RelaxationResult
@@ -30,24 +28,6 @@ TIED = 1e-9
 
 Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, Weight], Separator]
 """``rounding(result, features, feasible, C) -> Separator``."""
-
-
-def checked(rounding: Rounding) -> Rounding:
-    """The rounding, with every answer checked.
-
-    Its calls raise :class:`~propcvx.errors.InputError` if the answer is no
-    :class:`~propcvx.svm.step.Separator` with a finite labeling and weights.
-    """
-
-    def ask(
-        result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Weight
-    ) -> Separator:
-        end, (n, rank) = rounding(result, features, feasible, C), features.shape
-        if fault := fault_of_record(end, Separator, {"labeling": (n,), "weights": (rank,)}):
-            raise InputError(f"rounding returned {fault}.")
-        return end
-
-    return ask
 
 
 # --- soft labelings ---------------------------------------------------------------------------

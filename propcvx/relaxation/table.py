@@ -9,9 +9,8 @@ from typing import Any, cast
 import numpy as np
 
 from propcvx.arrays import Array, Weight
-from propcvx.checks import Shapes, fault_of_record, named
+from propcvx.checks import Shapes, check_fields, named
 from propcvx.errors import InputError
-from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.bounds import check_crossing
 from propcvx.relaxation.cutting_planes import CuttingPlanes
@@ -36,8 +35,7 @@ RELAXATIONS: Mapping[str, Any] = MappingProxyType(
 
 def find_relaxation(argument: str, relaxation: Any) -> Any:
     """The relaxation of that name, or the object given, if it has the method ``relax``."""
-    arguments = ("features", "feasible", "C")
-    return named(argument, relaxation, RELAXATIONS, "relax", arguments, ("solve", "on_round"))
+    return named(argument, relaxation, RELAXATIONS, "relax")
 
 
 def name_of(relaxation: Any) -> str:
@@ -74,33 +72,27 @@ def relax(
     """
     name, relaxation = name_of(relaxation), find_relaxation("relaxation", relaxation)
 
-    def checked(result: Any) -> RelaxationResult:
-        if fault := _fault_of(result, feasible):
-            raise InputError(f"relaxation {name} returned {fault}.")
-        check_crossing(f"relaxation {name}", result.lower, result.upper)
-        return cast("RelaxationResult", result)
+    def on_checked(reached: RelaxationResult) -> None:
+        _check(name, reached, feasible)
+        on_round(reached)
 
-    def on_checked(reached: Any) -> None:
-        on_round(checked(reached))
-
-    return checked(relaxation.relax(features, feasible, C, solve=solve, on_round=on_checked))
+    result = relaxation.relax(features, feasible, C, solve=solve, on_round=on_checked)
+    _check(name, result, feasible)
+    return cast("RelaxationResult", result)
 
 
-def _fault_of(result: Any, feasible: FeasibleLabelings) -> str | None:
-    """What is wrong with a result, and what would do; None if nothing is."""
-    n = feasible.bags.n_instances
-    arrays = {"alpha": (n,), "weights": (None,), "vectors": (None, n), "labelings": (None, n)}
-    numbers: Shapes = {"value": (), "lower": (), "upper": (), **arrays}
-    infinite = {"lower": -np.inf, "upper": np.inf}
-    if fault := fault_of_record(result, RelaxationResult, numbers, infinite):
-        return fault
-    if len(result.weights) != len(result.vectors):
-        return f"{len(result.weights)} weights of {len(result.vectors)} vectors"
-    if np.min(result.weights) < 0.0:
-        return f"weights down to {np.min(result.weights):.3g}; 0 is the least that does"
-    if not isinstance(result.history, History) or not result.history:
-        return "no history; a propcvx.history.History of at least one round would do"
+def _check(name: str, result: RelaxationResult, feasible: FeasibleLabelings) -> None:
+    """Raise unless the result's numbers and labelings can be what they are said to be."""
+    n, source = feasible.bags.n_instances, f"relaxation {name}"
+    numbers: Shapes = {"value": (), "lower": (), "upper": (), "alpha": (n,)}
+    vectors: Shapes = {"weights": result.vectors.shape[:1], "vectors": (None, n)}
+    check_fields(source, result, {**numbers, **vectors}, {"lower": -np.inf, "upper": np.inf})
+    check_crossing(source, result.lower, result.upper)
+    if np.min(result.weights) < 0.0 or not result.history:
+        raise InputError(
+            f"{source} must return weights >= 0 and a history of at least one round; got "
+            f"{result.weights!r:.200} and {len(result.history)} rounds."
+        )
     for labeling in result.labelings:
         if fault := feasible.fault_of(labeling):
-            return f"a labeling that is not feasible: {fault}; feasible.best(scores) is feasible"
-    return None
+            raise InputError(f"{source} returned a labeling that is not feasible: {fault}.")

@@ -110,10 +110,7 @@ class Solver:
                     f"solver {self.name!r} has no options {unknown}"
                     f"{did_you_mean(unknown[0], known)}; it has {sorted(known)}."
                 )
-        for name, value in given.items():
-            within = isinstance(value, Mapping) and isinstance(chosen.get(name), Mapping)
-            chosen[name] = {**chosen[name], **value} if within else value
-        return chosen
+        return {**chosen, **given}
 
     def default_options(self) -> dict[str, Any]:
         """Options of its default accuracy: none, where the solver has one itself."""

@@ -55,31 +55,12 @@ def scip_options(tol: float) -> dict[str, Any]:
     return {"limits/gap": tol, "numerics/feastol": min(max(tol, 1e-9), 1e-3)}
 
 
-def moreau_options(tol: float) -> dict[str, Any]:
-    """Moreau has its tolerances in a record inside its settings."""
-    names = ("tol_gap_abs", "tol_gap_rel", "tol_feas")
-    return {"ipm_settings": dict.fromkeys(names, tol)}
-
-
 # Names of options of solvers whose interfaces drop all others without a word.
 DAQP_OPTIONS = (
     "primal_tol dual_tol zero_tol pivot_tol progress_tol cycle_tol iter_limit fval_bound eps_prox "
     "eta_prox"
 )
 PROXQP_OPTIONS = "backend eps_abs eps_rel max_iter rho mu_eq mu_in"
-QOCO_OPTIONS = (
-    "abstol abstol_inacc reltol reltol_inacc max_iters ruiz_iters ir_tol max_ir_iters "
-    "kkt_dynamic_reg kkt_static_reg_A kkt_static_reg_G kkt_static_reg_P verbose algebra"
-)
-CVXOPT_OPTIONS = (
-    "abstol reltol feastol maxiters max_iters refinement kktreg kktsolver debug use_correction "
-    "show_progress"
-)
-SDPA_OPTIONS = (
-    "maxIteration epsilonStar epsilonDash lambdaStar omegaStar lowerBound upperBound betaStar "
-    "betaBar gammaStar isSymmetric isDimacs print numThreads convMethod domainMethod rangeMethod "
-    "frvMethod rho zeroPoint mpfPrecision resultFile sdpaResult"
-)
 
 
 def through_cvxpy(
@@ -91,7 +72,6 @@ def through_cvxpy(
     *,
     time_limit: str = "",
     module: str | None = None,
-    package: str | None = None,
 ) -> Solver:
     """A solver that CVXPY reaches, by CVXPY's name in small letters.
 
@@ -107,7 +87,7 @@ def through_cvxpy(
         known_options=known,
         time_limit=time_limit,
         module=module or name,
-        package=package or module or name,
+        package=module or name,
         licence=licence,
     )
 
@@ -128,19 +108,6 @@ GENERAL = (
     through_cvxpy("highs", QP | MILP, "MIT", highs_options, module="highspy"),
     through_cvxpy(
         "scip", MIQP, "Apache-2.0", scip_options, time_limit="limits/time", module="pyscipopt"
-    ),
-    through_cvxpy("qoco", SOCP, "BSD-3-Clause", "abstol reltol", QOCO_OPTIONS),
-    through_cvxpy("qpalm", QP, "LGPL-3.0-or-later", "eps_abs eps_rel"),
-    through_cvxpy("cvxopt", SDP, "GPL-3.0-or-later", "abstol reltol feastol", CVXOPT_OPTIONS),
-    through_cvxpy("moreau", ALL_CONES, "Apache-2.0", moreau_options),
-    through_cvxpy(
-        "sdpa",
-        SDP,
-        "GPL-2.0-only",
-        "epsilonStar epsilonDash",
-        SDPA_OPTIONS,
-        module="sdpap",
-        package="sdpa-python",
     ),
 )
 """General solvers; any other that CVXPY reaches can be asked for by its name."""

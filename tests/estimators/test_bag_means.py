@@ -10,7 +10,15 @@ import pytest
 from sklearn.base import clone
 from small_problems import small_problem
 
-from propcvx import BagMeans, EcologicalRegression, InvCal, MeanMap, fit_means, proportions_of
+from propcvx import (
+    BagMeans,
+    EcologicalRegression,
+    InvCal,
+    MeanMap,
+    bag_target,
+    fit_means,
+    proportions_of,
+)
 from propcvx.errors import InputError
 
 
@@ -62,6 +70,24 @@ def test_a_bag_without_a_share_does_not_count():
         fit_means(InvCal(), BagMeans(table.means, shares, table.sizes)),
     )
     assert all_bags.coef_ == pytest.approx(known.coef_, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", [InvCal(solver_tol=1e-12), EcologicalRegression()])
+def test_joined_tables_are_one_table_with_the_bags_of_all(method):
+    problem = small_problem(1, sizes=[4] * 10, n_features=3)
+    first, second = table_of(problem), table_of(small_problem(2, sizes=[5] * 8, n_features=3))
+    joined = BagMeans.concat([first, second])
+    columns = ([*a, *b] for a, b in zip(*map(columns_of, (first, second)), strict=True))
+    by_hand = fit_means(clone(method), BagMeans(*columns))
+    fitted = fit_means(clone(method), joined)
+    assert joined.names[10] == (1, "bag 000")
+    assert fitted.coef_ == pytest.approx(by_hand.coef_, rel=1e-12)
+    with pytest.raises(InputError, match=r"one bag id for each instance.*BagMeans\.concat"):
+        bag_target([[0, 0, 1], [0, 1, 1]], [[0.5, 1.0], [0.5, 0.5]])
+
+
+def columns_of(table):
+    return table.means, table.proportions, table.sizes
 
 
 @pytest.mark.parametrize("keyed", [dict, pd.Series])

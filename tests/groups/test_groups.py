@@ -2,14 +2,12 @@
 
 from unittest.mock import patch
 
-import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
 from effort import first
 from joblib import parallel_config
-from listed_labelings import every_labeling
-from scipy.special import expit, rel_entr
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -19,7 +17,6 @@ from small_problems import all_labelings, small_problem
 
 from propcvx import (
     BagKFold,
-    Bags,
     EcologicalRegression,
     InvCal,
     MeanMap,
@@ -30,16 +27,12 @@ from propcvx import (
 )
 from propcvx.errors import (
     IllPosedWarning,
-    InaccurateSolutionWarning,
     InputError,
     PropCVXWarning,
 )
 from propcvx.groups import estimates
 from propcvx.groups.cells import Cells
-from propcvx.groups.estimates import moved
-from propcvx.groups.given_counts import GivenCounts
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.solvers import solve
 
 SIZES = [(3, 3), (1, 4, 5), (6, 2), (2, 2, 2, 2)]
 
@@ -81,7 +74,7 @@ def weights_in(sets, labelings, weights):
 
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("seed", first(4, range(8)))
-def test_bounds_are_those_of_a_list_and_of_the_linear_program(kind, seed):
+def test_bounds_are_those_of_a_list(kind, seed):
     problem = small_problem(seed, SIZES[seed % 4], known=0.2 * (seed % 3))
     n, epsilon = len(problem.y), 0.3 * (seed % 2)
     (given, numbers), code = weighting(kind, seed, n), in_groups(seed, n)
@@ -92,112 +85,9 @@ def test_bounds_are_those_of_a_list_and_of_the_linear_program(kind, seed):
     np.testing.assert_allclose(table.least, least, rtol=1e-9)
     np.testing.assert_allclose(table.most, most, rtol=1e-9)
     np.testing.assert_array_equal(table.n, cells.sets.sum(axis=1))
-    proved = np.array(cells.proved(feasible.lower, feasible.upper)) / (cells.sets @ numbers)
-    np.testing.assert_allclose(proved, [least, most], atol=1e-12 if given is None else 1e-5)
-    assert (proved[0] <= least + 1e-9).all()
-    assert (proved[1] >= most - 1e-9).all()
-
-
-def crossing(seed, n_groupings, n=8, size=None, known=0.0):
-    """Labels of n instances in some groupings, each of two bags, or of bags of a size."""
-    random = np.random.RandomState(seed)
-    labels = random.choice((-1, 1), size=n)
-    each = [random.permutation(n) // (size or -(-n // 2)) for _ in range(n_groupings)]
-    given = np.where(random.uniform(size=n) < known, labels, 0)
-    return labels, bag_target(each, [proportions_of(labels, ids) for ids in each], given)
-
-
-@pytest.mark.parametrize("kind", WEIGHTS)
-@pytest.mark.parametrize("n_groupings", [2, 3])
-@pytest.mark.parametrize("seed", range(3))
-def test_bounds_of_crossing_bags_are_sharp_with_two_groupings_and_hold_with_three(
-    kind, n_groupings, seed
-):
-    labels, y = crossing(seed, n_groupings)
-    bags, code = Bags.from_target(y), in_groups(seed, 8, 2)
-    given, numbers = weighting(kind, seed, 8)
-    every, counts = every_labeling(bags)
-    feasible = every[(counts == bags.count_range()[0]).all(axis=1)]
-    table = table_of(group_shares(y, code, truth=labels, sample_weight=given))
-    least, most = weights_in(Cells.of(code, None, bags).sets, feasible, numbers)
-    assert (table.least <= least + 1e-9).all()
-    assert (table.most >= most - 1e-9).all()
-    assert ((table.least <= table.truth + 1e-9) & (table.truth <= table.most + 1e-9)).all()
-    if n_groupings == 2:
-        sharp = 1e-9 if given is None else 1e-5
-        np.testing.assert_allclose(table[["least", "most"]].T, [least, most], atol=sharp)
-
-
-def test_bounds_of_a_linear_program_hold_at_any_accuracy():
-    _, y = crossing(0, 2)
-    cells = Cells.of(in_groups(0, 8, 2), None, Bags.from_target(y))
-    exact = cells.proved(*cells.bags.count_range())
-    loose = lambda program, **options: solve(program, "scs", tol=0.3, residuals=False, quiet=True)  # noqa: E731
-    with patch("propcvx.groups.cells.solve", loose):
-        least, most = cells.proved(*cells.bags.count_range())
-    assert (least <= exact[0]).all()
-    assert (most >= exact[1]).all()
-
-
-@pytest.mark.parametrize("kind", first(1, ["tied", "equal", "unequal"]))
-def test_all_columns_are_of_weights(kind):
-    problem = small_problem(0, (8, 8, 6), n_features=3)
-    n, rounded = len(problem.y), np.sign(problem.X)  # so that some are equal
-    model = clone(MEAN_MAP).fit(rounded, problem.y)
-    given, code = WEIGHTS[kind](np.random.RandomState(0), n), in_groups(0, n)
-    options = {"truth": problem.labels, "n_resamples": 20, "sample_weight": given}
-    table = table_of(group_shares(problem.y, code, model, rounded, **options))
-    cells = Cells.of(code, None, problem.bags)
-    feasible = FeasibleLabelings.nearest(cells.bags)
-    q = GivenCounts.of(model.predict_proba(rounded)[:, 1], feasible).means()
-    for column, part in (("estimate", q), ("truth", problem.labels > 0)):
-        expected = cells.sets @ (given * part) / (cells.sets @ given)
-        np.testing.assert_allclose(table[column], expected, atol=1e-9)
-    assert ((table.least <= table.low) & (table.high <= table.most)).all()
-    order = np.random.RandomState(1).permutation(n)
-    y, X = problem.y[order], rounded[order]
-    options = {"n_resamples": 20, "sample_weight": given[order]}
-    other = group_shares(y, code[order], clone(MEAN_MAP).fit(X, y), X, **options)
-    np.testing.assert_allclose(table_of(other)[["low", "high"]], table[["low", "high"]], atol=1e-6)
 
 
 # Estimates
-
-
-def divergence(q, p):
-    return np.sum(rel_entr(q, p) + rel_entr(1.0 - q, 1.0 - p))
-
-
-@pytest.mark.parametrize("seed", range(16))
-def test_moved_probabilities_are_the_nearest_also_where_the_counts_decide_labels(seed):
-    _, y = crossing(seed, 1 + seed % 4, n=8 + seed, size=2 + seed % 3, known=0.2 * (seed % 2))
-    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.5 * (seed % 5 == 0))
-    p = np.random.RandomState(seed).uniform(0.02, 0.98, size=len(y))
-    q = moved(p, feasible)
-    sums = feasible.bags.membership @ q
-    np.testing.assert_allclose(sums, np.clip(sums, feasible.lower, feasible.upper), atol=1e-6)
-    z = cp.Variable(len(y))
-    nearest = cp.Minimize(cp.sum(cp.rel_entr(z, p) + cp.rel_entr(1.0 - z, 1.0 - p)))
-    rows = feasible.bags.membership @ z
-    known = y["label"] != 0
-    np.testing.assert_array_equal(q[known], y["label"][known] > 0)
-    labeled = [z[known] == (y["label"][known] > 0)] if known.any() else []
-    least_and_most = [rows >= feasible.lower, rows <= feasible.upper]
-    cp.Problem(nearest, [*least_and_most, *labeled]).solve("CLARABEL")
-    assert divergence(q, p) == pytest.approx(divergence(np.clip(z.value, 0, 1), p), abs=1e-5)
-
-
-def test_what_is_missed_after_all_turns_is_warned_of():
-    _, y = crossing(1, 3, n=30, size=5)
-    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.0)
-    p = np.random.RandomState(0).uniform(size=30)
-    with (
-        patch.object(estimates, "MOST_SWEEPS", 2),
-        pytest.warns(InaccurateSolutionWarning) as caught,
-    ):
-        q = moved(p, feasible)
-    missed = np.abs(feasible.bags.membership @ q - feasible.lower).max()
-    assert f"by {missed:.2g} instances after 2 turns" in str(caught[0].message)
 
 
 PROBLEM = small_problem(0, (6,) * 6, n_features=3)
@@ -466,16 +356,6 @@ UNUSED = pd.Categorical(CODE, categories=[0, 1, 2, 3])
 def test_bad_input_is_named(arguments, message):
     with pytest.raises(InputError, match=message):
         group_shares(**{"y": Y, "groups": CODE, **arguments})
-
-
-def test_crossing_bags_have_estimates_but_no_interval():
-    labels, y = crossing(1, 2)
-    X = np.random.RandomState(0).normal(size=(8, 2))
-    model = InvCal().fit(X, y)
-    table = group_shares(y, in_groups(1, 8, 2), model, X, truth=labels).groups
-    assert (table.estimate >= table.least - 1e-5).all()
-    with pytest.raises(InputError, match="n_resamples needs bags that do not cross"):
-        group_shares(y, in_groups(1, 8, 2), model, X, n_resamples=20)
 
 
 def test_of_a_table_the_class_is_named_and_the_truth_has_names():

@@ -25,7 +25,7 @@ from propcvx.relaxation.oracles import (
     MixedIntegerOracle,
     RandomDirectionsOracle,
     SemidefiniteOracle,
-    checked,
+    check_cut,
     exact,
     violation_value,
 )
@@ -70,7 +70,8 @@ def test_answers_are_feasible_and_bounds_hold(name, case):
     features, feasible, alpha = case
     features = features[:, :2] if name == "sweep" else features
     largest = ExhaustiveOracle(features, feasible)(alpha).value
-    cut = checked(ALL[name](features, feasible), features, feasible)(alpha)
+    cut = ALL[name](features, feasible)(alpha)
+    check_cut(name, cut, features, feasible, alpha)
     assert cut.value <= largest * (1.0 + 1e-9)
     assert cut.bound >= largest * (1.0 - 1e-12)
     if name in EXACT:
@@ -107,7 +108,8 @@ def test_mixed_integer_oracle_keeps_its_time_and_its_bound():
     pytest.importorskip("pyscipopt")
     X, feasible, alpha = separation_problem(0, sizes=(16,) * 4, n_features=8, noise=3.0)
     start = perf_counter()
-    cut = checked(MixedIntegerOracle(X, feasible, seconds=1.0), X, feasible)(alpha)
+    cut = MixedIntegerOracle(X, feasible, seconds=1.0)(alpha)
+    check_cut("mixed_integer", cut, X, feasible, alpha)
     assert perf_counter() - start < 20.0
     assert cut.value < cut.bound
     assert cut.bound <= 0.5 * 64 * np.linalg.norm(alpha[:, None] * X, 2) ** 2 * 1.001

@@ -88,8 +88,8 @@ WRONG = {
     ),
     "a labeling that is not feasible": lambda cut: replace(cut, others=(np.zeros(8),)),
     "the value .* with a labeling whose value is": lambda cut: Cut(cut.labeling, 1.01 * cut.value),
-    "value = nan; it has to be a number": lambda cut: Cut(cut.labeling, np.nan),
-    "labeling = a list; it has to be an array": lambda cut: Cut(list(cut.labeling), cut.value),
+    "finite value": lambda cut: Cut(cut.labeling, np.nan),
+    "labeling of shape": lambda cut: Cut(cut.labeling[1:], cut.value),
     "the bound .*, below the value": lambda cut: Cut(cut.labeling, cut.value, 0.9 * cut.value),
 }
 
@@ -101,7 +101,7 @@ def test_what_an_oracle_returns_is_checked(message):
             return WRONG[message](super().__call__(alpha))
 
     y = bag_target([0] * 4 + [1] * 4, [0.5, 0.25], [0, 0, 0, 0, 0, 1, 0, 0])
-    with pytest.raises(InputError, match=f"Wrong returned {message}"):
+    with pytest.raises(InputError, match=f"Wrong (returned|must return) {message}"):
         ConvPropSVM(relaxation=CuttingPlanes(oracle=Wrong)).fit(X, y)
 
 
@@ -120,25 +120,18 @@ class Own:
         return replace(right, **self.spoiled)
 
 
-class OnlyText:
-    def relax(self, features, feasible, C, **options):
-        return "optimal"
-
-
 WRONG_RESULTS = [
     (Own(lower=1e3), "Own: the lower bound 1000 is above the upper bound"),
-    (Own(lower=np.nan), "Own returned lower = nan; it has to be a number"),
-    (Own(upper=-np.inf), "Own returned upper = -inf; it has to be a number"),
-    (Own(value="optimal"), "Own returned value = a str; it has to be a number"),
-    (Own(lower=np.ones(1)), r"Own returned lower = an array of shape \(1,\)"),
-    (Own(alpha=np.full(8, np.inf)), r"Own returned alpha = inf; .* shape \(8,\) that is finite"),
-    (Own(alpha=np.full(8, "0.5")), r"Own returned alpha = an array of shape \(8,\) and <U3"),
-    (Own(weights=-np.ones(3), vectors=np.ones((3, 8))), "Own returned weights down to -1"),
-    (Own(weights=np.ones(2), vectors=np.ones((3, 8))), "Own returned 2 weights of 3 vectors"),
+    (Own(lower=np.nan), "Own must return finite lower"),
+    (Own(upper=-np.inf), "Own must return finite upper"),
+    (Own(value="optimal"), r"Own must return value of shape \(\)"),
+    (Own(lower=np.ones(1)), r"Own must return lower of shape \(\); got shape \(1,\)"),
+    (Own(alpha=np.full(8, np.inf)), "Own must return finite alpha"),
+    (Own(alpha=np.full(8, "0.5")), r"Own must return alpha of shape \(8,\); got .* <U3"),
+    (Own(weights=-np.ones(3), vectors=np.ones((3, 8))), "Own must return weights >= 0"),
+    (Own(weights=np.ones(2), vectors=np.ones((3, 8))), r"must return weights of shape \(3,\)"),
     (Own(labelings=np.ones((2, 8))), "Own returned a labeling that is not feasible: bag 0"),
-    (Own(labelings=[[1.0] * 8]), r"Own returned labelings = a list; .* array of shape \(any, 8\)"),
-    (Own(history=History()), "Own returned no history"),
-    (OnlyText(), "OnlyText returned a str; .* a propcvx.relaxation.result.RelaxationResult"),
+    (Own(history=History()), "Own must return weights >= 0 and a history of at least one round"),
 ]
 
 
@@ -148,7 +141,7 @@ def test_an_unusable_result_of_a_relaxation_is_an_error_that_names_it(relaxation
         ConvPropSVM(relaxation=relaxation).fit(X, Y)
 
 
-@pytest.mark.parametrize(("relaxation", "message"), WRONG_RESULTS[:2] + WRONG_RESULTS[-1:])
+@pytest.mark.parametrize(("relaxation", "message"), WRONG_RESULTS[:2])
 def test_so_it_is_in_the_place_of_a_bound(relaxation, message):
     with pytest.raises(InputError, match=message):
         certify(X, Y, kinds=relaxation)

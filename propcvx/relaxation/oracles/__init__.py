@@ -10,7 +10,7 @@ from functools import partial
 from types import MappingProxyType
 
 from propcvx.relaxation.oracles.bounding import EigenvalueOracle, SemidefiniteOracle
-from propcvx.relaxation.oracles.cut import Cut, Oracle, OracleFactory, checked, violation_value
+from propcvx.relaxation.oracles.cut import Cut, Oracle, OracleFactory, check_cut, violation_value
 from propcvx.relaxation.oracles.exact import (
     DirectionSweepOracle,
     ExhaustiveOracle,
@@ -53,6 +53,6 @@ __all__ = [
     "OracleFactory",
     "RandomDirectionsOracle",
     "SemidefiniteOracle",
-    "checked",
+    "check_cut",
     "violation_value",
 ]

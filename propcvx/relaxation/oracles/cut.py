@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from propcvx.arrays import Array, Signs
-from propcvx.checks import Shapes, fault_of_record
+from propcvx.checks import Shapes, check_fields
 from propcvx.errors import InputError
 from propcvx.labelings.feasible import FeasibleLabelings
 
@@ -56,38 +56,37 @@ def violation_value(features: Array, labeling: Array, alpha: Array) -> float:
     return 0.5 * float(weights @ weights)
 
 
-def checked(oracle: Oracle, features: Array, feasible: FeasibleLabelings) -> Oracle:
-    """The oracle, with every answer checked.
+def check_cut(
+    source: str, cut: Cut, features: Array, feasible: FeasibleLabelings, alpha: Array
+) -> None:
+    """Raise if a labeling is not feasible, its value is another, or the bound is below the value.
 
-    Its calls raise :class:`~propcvx.errors.InputError` if the labeling is not feasible, the value
-    is not the labeling's, or the bound is below the value.
+    Parameters
+    ----------
+    source : str
+        The oracle that returned the cut, for the message.
+    cut : Cut
+    features : array of shape (n_instances, rank)
+    feasible : FeasibleLabelings
+    alpha : array of shape (n_instances,)
     """
-    name = getattr(oracle, "__name__", type(oracle).__name__)
-    norms = np.linalg.norm(features, axis=1)
-    shapes: Shapes = {"labeling": (len(norms),), "value": (), "bound": ()}
-
-    def ask(alpha: Array) -> Cut:
-        cut = oracle(alpha)
-        if fault := fault_of_record(cut, Cut, shapes, {"bound": np.inf}):
-            raise InputError(f"{name} returned {fault}.")
-        for labeling in (cut.labeling, *cut.others):
-            if fault := feasible.fault_of(labeling):
-                raise InputError(f"{name} returned a labeling that is not feasible: {fault}.")
-        value = violation_value(features, cut.labeling, alpha)
-        largest = 0.5 * float(alpha @ norms) ** 2
-        if not abs(cut.value - value) <= ROUNDING * (value + np.finfo(float).eps * largest):
-            raise InputError(
-                f"{name} returned the value {cut.value:.9g} with a labeling whose value is "
-                f"{value:.9g}; propcvx.relaxation.oracles.violation_value computes it."
-            )
-        if not cut.bound >= cut.value:
-            raise InputError(
-                f"{name} returned the bound {cut.bound:.9g}, below the value {cut.value:.9g} that "
-                "its labeling attains; use infinity where no bound is known."
-            )
-        return cut
-
-    return ask
+    shapes: Shapes = {"labeling": (len(alpha),), "value": (), "bound": ()}
+    check_fields(source, cut, shapes, {"bound": np.inf})
+    for labeling in (cut.labeling, *cut.others):
+        if fault := feasible.fault_of(labeling):
+            raise InputError(f"{source} returned a labeling that is not feasible: {fault}.")
+    value = violation_value(features, cut.labeling, alpha)
+    largest = 0.5 * float(alpha @ np.linalg.norm(features, axis=1)) ** 2
+    if not abs(cut.value - value) <= ROUNDING * (value + np.finfo(float).eps * largest):
+        raise InputError(
+            f"{source} returned the value {cut.value:.9g} with a labeling whose value is "
+            f"{value:.9g}; propcvx.relaxation.oracles.violation_value computes it."
+        )
+    if not cut.bound >= cut.value:
+        raise InputError(
+            f"{source} returned the bound {cut.bound:.9g}, below the value {cut.value:.9g} that "
+            "its labeling attains; use infinity where no bound is known."
+        )
 
 
 TIED = 1e-12
