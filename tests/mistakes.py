@@ -7,7 +7,6 @@ needs pytest, or a solver that does not come with the package.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from types import SimpleNamespace
 
 import cvxpy as cp
 import numpy as np
@@ -55,7 +54,6 @@ from propcvx.programs import svm_dual
 from propcvx.relaxation import Lifted, MixedInteger
 from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import AxesOracle
-from propcvx.relaxation.rounding import FeasibleRounding
 from propcvx.svm.step import Separator
 
 X = np.random.RandomState(0).randn(8, 3)
@@ -369,30 +367,13 @@ _CONV = {
     "oracle='greedy'": conv("oracle must", "'greedy'", relaxation=CuttingPlanes(oracle="greedy")),
     "master='dual'": conv("master must", "'dual'", relaxation=CuttingPlanes(master="dual")),
     "tol=-1.0": conv("tol must", "-1.0", relaxation=CuttingPlanes(tol=-1.0)),
-    "relaxation that is handed no solve": conv(
-        *("relaxation must", "called with (features, feasible, C, solve, on_round)"),
-        relaxation=SimpleNamespace(relax=lambda features, feasible, C: None),
-    ),
-    "oracle that returns an array": conv(
-        *("returned a ndarray", "oracles.cut.Cut"),
-        relaxation=CuttingPlanes(oracle=lambda features, feasible: feasible.best),
-    ),
-    "oracle that is no factory": conv(
-        *("oracle must", "called with (features, feasible)"),
-        relaxation=CuttingPlanes(oracle=lambda alpha: alpha),
-    ),
-    "master that is no factory": conv(
-        *("master must", "called with (features, C, solve)"),
-        relaxation=CuttingPlanes(master=lambda labelings: labelings),
-    ),
     **{
         f"master that returns {name}": conv(
-            *("master returned", *says),
+            *("master must return", *says),
             relaxation=CuttingPlanes(master=partial(own_master, **changes)),
         )
         for name, changes, says in (
-            ("a list", {}, ("a list", "MasterSolution")),
-            ("NaN", {"alpha": np.full(8, np.nan)}, ("alpha = nan", "(8,) that is finite")),
+            ("NaN", {"alpha": np.full(8, np.nan)}, ("finite alpha",)),
             ("too few alphas", {"alpha": np.ones(3)}, ("alpha", "(3,)", "(8,)")),
             ("no weight", {"mu": np.ones(0)}, ("mu", "(0,)", "(1,)")),
         )
@@ -404,17 +385,13 @@ _CONV = {
     ),
     **{
         f"rounding to {name}": conv(
-            "rounding returned", *says, rounding=lambda *parts, given=given: given
+            "rounding must return", *says, rounding=lambda *parts, given=given: given
         )
         for name, given, says in (
-            ("an array", np.ones(8), ("a ndarray", "Separator")),
-            ("NaN", Separator(np.full(8, np.nan), np.ones(3)), ("labeling = nan",)),
+            ("NaN", Separator(np.full(8, np.nan), np.ones(3)), ("finite labeling",)),
             ("other weights", Separator(np.ones(8), np.ones(2)), ("weights", "(2,)", "(3,)")),
         )
     },
-    "class of a rounding": conv(
-        "rounding must", "called with (result, features, feasible, C)", rounding=FeasibleRounding
-    ),
     "class of a relaxation": conv("got the class Lifted", "Lifted(...)", relaxation=Lifted),
     "variance 0": conv(
         *("variance must", "got 0"),
