@@ -60,6 +60,11 @@ def recomputed(clf, problem, weights, labeling):
     return 0.5 * norm + clf.C * HINGE.of(labeling, scores).sum() + of_bags
 
 
+def as_good(objectives, solver_tol):
+    """Objectives that the solver cannot tell from the least: each is off by up to its tolerance."""
+    return objectives[objectives <= objectives.min() * (1.0 + 2.0 * solver_tol)]
+
+
 def gain_of_a_labeling_step(clf, problem, weights):
     """By how much the best labels for the final scores lower the objective."""
     scores, loss = clf.decision_function(problem.X), PROPORTION_LOSSES[clf.proportion_loss]
@@ -124,7 +129,8 @@ def test_objective_never_increases_at_one_annealing_value(
     known = problem.bags.labels != 0
     np.testing.assert_array_equal(clf.labeling_[known], problem.bags.labels[known])
     assert set(np.unique(clf.labeling_)) <= {-1.0, 1.0}
-    assert clf.objective_ == clf.history_[-1].objective == clf.start_objectives_.min()
+    assert clf.objective_ == clf.history_[-1].objective
+    assert clf.objective_ in as_good(clf.start_objectives_, solver_tol)
     value = recomputed(clf, problem, np.full(problem.bags.n_bags, C_p), clf.labeling_)
     assert value == pytest.approx(clf.objective_, rel=1e-7, abs=1e-9)
     assert solver in ("auto", *{record.solver for record in clf.history_})
@@ -287,9 +293,9 @@ def test_of_several_kinds_of_start_the_smallest_objective_wins():
     clf, *alone = (fitted(problem, init=init) for init in (starts, *starts))
     objectives = np.concatenate([single.start_objectives_ for single in alone])
     np.testing.assert_array_equal(clf.start_objectives_, objectives)
-    assert clf.objective_ == objectives.min()
-    winner = np.argmin([single.objective_ for single in alone])
-    assert clf.start_ is starts[winner]
+    assert clf.objective_ in as_good(objectives, clf.solver_tol)
+    winner = alone[starts.index(clf.start_)]
+    assert clf.objective_ in winner.start_objectives_
     labelings = fitted(problem, init=["ecological", problem.labels, list(-problem.labels)])
     assert len(labelings.start_objectives_) == 3
 
