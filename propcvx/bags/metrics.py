@@ -295,7 +295,8 @@ def least_error_bias(scores: Array, bags: Bags) -> float:
     middles = 0.5 * (ends[:-1] + ends[1:])[apart]
     best = middles[errors <= errors.min() + TIED]
     distances = np.abs(best)
-    return float(-best[distances <= distances.min() * (1.0 + TIED)].mean())
+    nearest = best[distances <= distances.min() * (1.0 + TIED)]
+    return 0.0 if nearest.min() < 0.0 < nearest.max() else float(-nearest.mean())
 
 
 def _errors_of_top(order: Indices, bags: Bags) -> Array:
