@@ -6,7 +6,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from effort import examples
+from effort import examples, first
 from hypothesis import given, reject
 from hypothesis import strategies as st
 from joblib import Parallel
@@ -296,7 +296,7 @@ def test_of_several_kinds_of_start_the_smallest_objective_wins():
     assert len(labelings.start_objectives_) == 3
 
 
-@pytest.mark.parametrize("seed", [0, 2, 10, 13, 18, 22])
+@pytest.mark.parametrize("seed", first(2, [2, 18, 10, 22]))
 def test_ties_of_starts_go_to_the_method_whatever_the_rotation(seed):
     """A random start and conv-pSVM reach one objective, which rotating X changes by 1e-11."""
     X = np.random.RandomState(seed).randn(16, 10)

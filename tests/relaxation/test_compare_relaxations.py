@@ -74,7 +74,7 @@ def test_time_ends_algorithm_2_between_its_rounds():
     ("relaxation", "status"), [(Hanging(), "out of time"), (Broken(), "failed")]
 )
 def test_a_relaxation_without_a_result_costs_its_row_alone(relaxation, status, monkeypatch):
-    monkeypatch.setattr(comparison, "START", 20.0)
+    monkeypatch.setattr(comparison, "START", 12.0)
     problem = small_problem(0)
     row, other = compare_relaxations(
         problem.X, problem.y, 1.0, [relaxation, "diffrac"], time_limit=1.0

@@ -66,7 +66,7 @@ def failing(program, options, warm):
     ("run", "status"), [(hanging, "out of time"), (crashing, "crashed"), (failing, "failed")]
 )
 def test_a_solver_without_an_answer_costs_its_row_alone(run, status, monkeypatch):
-    monkeypatch.setattr(comparison, "START", 20.0)
+    monkeypatch.setattr(comparison, "START", 12.0)
     broken, right = compare_solvers(
         nearest(), [of_user(run), of_user(lambda *given: ANSWER)], [1e-4], time_limit=1.0
     )
