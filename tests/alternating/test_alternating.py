@@ -125,7 +125,9 @@ def test_objective_never_increases_at_one_annealing_value(
     known = problem.bags.labels != 0
     np.testing.assert_array_equal(clf.labeling_[known], problem.bags.labels[known])
     assert set(np.unique(clf.labeling_)) <= {-1.0, 1.0}
-    assert clf.objective_ == clf.history_[-1].objective == clf.start_objectives_.min()
+    assert clf.objective_ == clf.history_[-1].objective
+    least = clf.start_objectives_.min()  # a tie is within the errors of both
+    assert least <= clf.objective_ <= least * (1.0 + 2.0 * solver_tol)
     value = recomputed(clf, problem, np.full(problem.bags.n_bags, C_p), clf.labeling_)
     assert value == pytest.approx(clf.objective_, rel=1e-7, abs=1e-9)
     assert solver in ("auto", *{record.solver for record in clf.history_})
