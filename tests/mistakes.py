@@ -374,6 +374,8 @@ _CONV = {
         )
         for name, changes, says in (
             ("NaN", {"alpha": np.full(8, np.nan)}, ("finite alpha",)),
+            ("no level", {"level": np.nan}, ("finite level",)),
+            ("no bound", {"upper": np.nan}, ("finite upper",)),
             ("too few alphas", {"alpha": np.ones(3)}, ("alpha", "(3,)", "(8,)")),
             ("no weight", {"mu": np.ones(0)}, ("mu", "(0,)", "(1,)")),
         )

@@ -81,8 +81,9 @@ class CuttingPlanes(Relaxation):
             started = perf_counter()
             labelings = _with(cut, labelings)[: self.max_cuts]
             solution = master(labelings)
-            shapes: Shapes = {"alpha": alpha.shape, "mu": (len(labelings),), "value": ()}
-            check_fields("master", solution, shapes)
+            numbers: Shapes = dict.fromkeys(("value", "upper", "level"), ())
+            shapes = {"alpha": alpha.shape, "mu": (len(labelings),), **numbers}
+            check_fields("master", solution, shapes, {"upper": np.inf})
             check_crossing("master", solution.value, solution.upper)
             alpha = off_zero(solution.alpha, C)
             cut = oracle(alpha)
