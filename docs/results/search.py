@@ -13,7 +13,6 @@ from study import HERE, complete, labelled, lines
 
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.bags.bags import Bags
-from propcvx.bags.ordering import in_canonical_order
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch
 from propcvx.datasets import random_bags
 from propcvx.labelings.feasible import random_labeling
@@ -81,9 +80,8 @@ def values_reached(search, runs):
 
 
 def problem_of(sample, C):
-    """The problem without a bias, its rows in an order that the data determine."""
-    bags = in_canonical_order(Bags.from_target(sample.y), sample.X)
-    return LabelingProblem(bags, C, 1.0, constraint(0.0), features=sample.X[bags.rows])
+    """The problem without a bias."""
+    return LabelingProblem(Bags.from_target(sample.y), C, 1.0, constraint(0.0), features=sample.X)
 
 
 def algorithm_1(problem):

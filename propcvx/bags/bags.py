@@ -63,16 +63,10 @@ class Bags:
         only approximately, so its count is the nearest one.
     codes : int array of shape (n_bags,)
         The bag's field ``bag`` in the target: its position among the sorted ids.
-    rows : int array of shape (n_instances,)
-        The row of each instance in the target that the bags were read from.
     ids : sequence of hashable, optional
         The sorted ids, where the target still carries them; for messages only.
-    sign : int
-        -1 where positives and negatives are exchanged against that target, else 1.
-    columns : int array of shape (n_classes,), optional
-        The column of each of several classes in that target.
     class_names : sequence of hashable
-        The names of these columns; for messages only.
+        The names of the classes of a table; for messages only.
     weights : float array of shape (n_instances,), optional
         Weight of each instance relative to the mean weight; None where all weigh the same.
     mean_weight : float
@@ -97,10 +91,7 @@ class Bags:
     labels: NDArray[Any]
     whole: Mask
     codes: NDArray[np.int64]
-    rows: Indices
     ids: Sequence[Hashable] | None = None
-    sign: int = 1
-    columns: Any = ()
     class_names: Sequence[Hashable] = ()
     weights: Array | None = None
     mean_weight: float = 1.0
@@ -143,9 +134,7 @@ class Bags:
             labels=y["label"] if by_class else known_labels(y["label"], len(y)),
             whole=np.bincount(place) == sizes,
             codes=codes,
-            rows=np.arange(len(y)),
             ids=ids_of(y),
-            columns=np.arange(len(names)),
             class_names=names,
         )
         _check_values(bags, shares, place)
@@ -169,7 +158,6 @@ class Bags:
             labels=np.zeros(len(names), dtype=np.int8),
             whole=np.ones(len(names), dtype=bool),
             codes=codes,
-            rows=np.arange(len(names)),
             ids=ids,
             weights=masses,
             multiplicities=sizes,
@@ -251,7 +239,7 @@ class Bags:
         kept = np.flatnonzero(_row_sizes(inside)) if bags is None else bags
         inside = inside[kept]
         complete = _row_sizes(inside) == _row_sizes(self.membership)[kept]
-        described = ("labels", "rows", "weights", "multiplicities")
+        described = ("labels", "weights", "multiplicities")
         of_rows = {name: getattr(self, name) for name in described}
         return self._regrouped(
             inside,
@@ -278,17 +266,6 @@ class Bags:
         """The same with another :attr:`membership`, and with other attributes for it."""
         membership.sort_indices()  # sums are rounded in the order of their terms
         return replace(self, membership=membership, **others)
-
-    def swapped(self) -> Bags:
-        """The same with positives and negatives exchanged."""
-        shares, labels = 1.0 - self.proportions, -self.labels
-        return replace(self, proportions=shares, labels=labels, sign=-self.sign)
-
-    def permuted(self, order: Indices) -> Bags:
-        """The same with several classes in another order."""
-        shares, columns = self.proportions[:, order], self.columns[order]
-        labels = np.concatenate([[0], np.argsort(order) + 1])[self.labels]
-        return replace(self, proportions=shares, labels=labels, columns=columns)
 
     def against_rest(self, number: int) -> Bags:
         """The bags of the class of that number, which is then positive, against all others."""
@@ -334,20 +311,7 @@ class Bags:
             codes=np.append(self.codes[kept], self.codes[self.index[apart]]),
         )
 
-    # The way back to the target, and to its ids
-
-    @cached_property
-    def places(self) -> Indices:
-        """Where each row of the target is among the instances."""
-        return np.argsort(self.rows)
-
-    def as_given(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Labels or scores of instances (last axis) for the rows and classes as they were given."""
-        return self.sign * values[..., self.places]
-
-    def in_order(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The way back: from labels or scores as they were given to those of the instances."""
-        return self.sign * values[..., self.rows]
+    # The ids of the target
 
     def name(self, bag: int) -> str:
         """The bag in the words of a message: its id, or its position among the sorted ids."""

@@ -153,13 +153,12 @@ def check_known(bags: Bags, epsilon: Any = "rounding") -> None:
     if not isinstance(epsilon, str) or epsilon != "rounding":
         return
     if bags.multiclass:
-        for name, place in zip(bags.class_names, np.argsort(bags.columns), strict=True):
+        for number, name in enumerate(bags.class_names, start=1):
             try:
-                bags.against_rest(int(place) + 1).check_known()
+                bags.against_rest(number).check_known()
             except InputError as error:
                 raise InputError(f"class {name!r} as the positive one: {error}") from error
         return
-    bags = bags if bags.sign > 0 else bags.swapped()
     (positive, negative), n, p = bags.known_counts, bags.sizes, bags.proportions
     gaps = np.maximum(positive / n - p, p - 1.0 + negative / n)
     wrong = bags.whole & (n * gaps > 0.5)
@@ -211,8 +210,6 @@ def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> N
     """
     gaps = np.abs(counts - bags.proportions * bags.sizes)[wrong]
     widths, places = bags.epsilons(epsilon), np.flatnonzero(wrong)
-    if bags.sign < 0:
-        bags, counts = bags.swapped(), bags.sizes - counts
     within = f"epsilon={widths[0]:g}" if np.ptp(widths) == 0.0 else "the epsilon of each"
     p, n, target = bags.proportions, bags.sizes, bags.proportions * bags.sizes
     missed = (np.abs(counts - target) - COUNT_SLACK / 2)[wrong]

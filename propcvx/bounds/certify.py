@@ -195,9 +195,8 @@ def _checked_term(
 
 
 def _allowed(start: Any, problem: LabelingProblem) -> Array:
-    """The labeling to begin with, checked, in the order of the problem."""
-    bags = problem.bags
-    labeling = bags.in_order(check_labeling("start", start, bags.n_instances)).astype(np.float64)
+    """The labeling to begin with, checked."""
+    labeling = check_labeling("start", start, len(problem.features)).astype(np.float64)
     if not np.isfinite(problem.cost(labeling)):
         raise InputError(
             "start must be a labeling that y allows: it has other numbers of positives, or changes "
@@ -263,7 +262,7 @@ class _Certification:
             self.failures[name] = error
 
     def result(self, reason: StopReason) -> CertifiedInterval:
-        """The result, in the order of the rows as they were given; warnings come with it."""
+        """The result; warnings come with it."""
         problem, interval = self.search.problem, self.search.interval
         value = self.search.value(np.asarray(interval.labeling))
         if value > interval.upper * (1.0 + CROSSED):
@@ -278,7 +277,7 @@ class _Certification:
             max(interval.lower, problem.least_cost),
             interval.upper,
             interval.closed,
-            problem.bags.as_given(np.asarray(interval.labeling)),
+            np.asarray(interval.labeling),
             tuple(interval.events),
             tuple(interval.nodes),
             reason,

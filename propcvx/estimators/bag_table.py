@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from propcvx.bags.bags import Bags
-from propcvx.bags.ordering import in_canonical_order
 from propcvx.bags.targets import as_mapping, some_of
 from propcvx.checks import as_vector, check_number, check_same_order, check_share
 from propcvx.errors import InputError
@@ -217,12 +216,10 @@ def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
             "(sklearn.kernel_approximation.Nystroem, RBFSampler)."
         )
     warn_if_unscaled(means)
-    bags = in_canonical_order(table.bags, means)
-    end = estimator._run(FeatureMap(Kernel(), means[bags.rows]), bags)
+    end = estimator._run(FeatureMap(Kernel(), means), table.bags.with_rounded_shares())
     for of_another_fit in ("_calibration", "dual_coef_", "labeling_"):
         estimator.__dict__.pop(of_another_fit, None)
-    weights, bias = bags.sign * end.weights[None], bags.sign * np.atleast_1d(end.bias)
-    estimator._store_plane(np.array([-1, 1]), end, weights, bias)
+    estimator._store_plane(np.array([-1, 1]), end)
     estimator._warn_if_inaccurate(means)
     if end.stopped_by is not None:
         raise end.stopped_by

@@ -147,7 +147,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
 
     @abstractmethod
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        """Run the method on the features of the instances in the order of the bags."""
+        """Run the method on the features of the instances."""
 
     def _run_classes(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         """The same with more than two classes: each against the rest.
@@ -179,32 +179,27 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
     def _store(
         self, data: TrainingData, feature_map: FeatureMap, end: Fitted, scores: Array
     ) -> None:
-        """Store the end of a run, for the rows and the classes as they were given."""
+        """Store the end of a run."""
         bags = data.bags
         for of_another_fit in ("_calibration", "coef_", "dual_coef_"):
             self.__dict__.pop(of_another_fit, None)
         if not bags.labels.all() and scores.ndim == 1:
             self._calibration = Calibration.of(scores, bags)
-        self.labeling_ = bags.as_given(end.labeling)
-        weights, bias = end.weights, np.atleast_1d(end.bias)
-        if bags.multiclass:
-            order = np.argsort(bags.columns)
-            self.labeling_ = bags.columns[self.labeling_.astype(np.intp) - 1]
-            weights, bias = weights[:, order], bias[order]
-        columns = weights.reshape(len(weights), -1).T
-        self._store_plane(data.classes, end, bags.sign * columns, bags.sign * bias)
+        self.labeling_ = end.labeling - 1 if bags.multiclass else end.labeling
+        self._store_plane(data.classes, end)
         self.feature_map_ = feature_map.without_features(data.X)
         if self.feature_map_.kernel.name != "linear":
             del self.coef_
-            dual = [bags.as_given(feature_map.dual_coefficients(column)) for column in columns]
-            self.dual_coef_ = np.array(dual)
+            columns = np.atleast_2d(end.weights.T)
+            self.dual_coef_ = np.array([feature_map.dual_coefficients(w) for w in columns])
 
-    def _store_plane(self, classes: NDArray[Any], end: Fitted, weights: Array, bias: Array) -> None:
+    def _store_plane(self, classes: NDArray[Any], end: Fitted) -> None:
         """Store the plane over the columns and the history, which need no instances."""
-        self.classes_, self.coef_, self.intercept_ = classes, weights, bias
+        self.classes_, self.coef_ = classes, np.atleast_2d(end.weights.T)
+        self.intercept_ = np.atleast_1d(end.bias)
         self.objective_, self.history_ = end.objective, end.history
         self.stop_reason_ = end.stop_reason
-        self.feature_map_ = FeatureMap(Kernel(), np.empty((0, weights.shape[1])))
+        self.feature_map_ = FeatureMap(Kernel(), np.empty((0, self.coef_.shape[1])))
 
     def _scaling_advice(self, X: Any) -> str:
         """What to say of the scale of instances; nothing of a Gram matrix."""

@@ -48,20 +48,17 @@ class Calibration:
     index : int array of shape (n_instances,)
         The bag of each.
     proportions : array of shape (n_bags,)
-    sign : int
-        -1 where scores and proportions are those of the fit with the classes exchanged, else 1.
     """
 
     scores: Array
     index: Indices
     proportions: Array
-    sign: int = 1
 
     @classmethod
     def of(cls, scores: Array, bags: Bags) -> Calibration:
         """Of the scores of all instances and the bags that have a share."""
         seen, instances = bags.of_shares()
-        return cls(scores[instances], seen.index, seen.proportions, bags.sign)
+        return cls(scores[instances], seen.index, seen.proportions)
 
     @cached_property
     def curve(self) -> tuple[float, float]:
@@ -135,11 +132,11 @@ class Calibration:
         if a == 0.0:
             warn(
                 "the training bags do not tell how the probability rises with the score, so it "
-                f"is {expit(self.sign * b):.3g} for every instance. Bags whose proportions differ "
+                f"is {expit(b):.3g} for every instance. Bags whose proportions differ "
                 "more may tell it; labels do, with sklearn.calibration.CalibratedClassifierCV.",
                 IllPosedWarning,
             )
-        values = a * scores + self.sign * b
+        values = a * scores + b
         return np.asarray(expit(np.outer(values, [-1.0, 1.0])))
 
 

@@ -188,8 +188,7 @@ class ConvPropSVM(BagClassifier):
         bias = least_error_bias(scores, bags) if self.bias == "bags" else 0.0
         labeling = feasible.best(scores + bias)
         every = np.vstack([labeling, result.labelings, *labelings])
-        self.relaxation_ = result.as_given(bags)
-        self.soft_labeling_ = bags.as_given(end.labeling)
+        self.relaxation_, self.soft_labeling_ = result, end.labeling
         self.violation_ = result.history[-1].violation
         self.n_iter_ = len(result.history)
         stopped_by = self._bound(result, features, every, C, end.weights)

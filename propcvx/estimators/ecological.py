@@ -140,7 +140,7 @@ class EcologicalRegression(BagMeanClassifier):
         plane = w if basis is None else basis @ w
         bias = float(self.solution_.variables["b"] - centre @ plane) - 0.5
         known = feature_map.kernel.name == "linear" and not equal
-        self.posterior_ = replace(posterior, centre=centre, sign=bags.sign) if known else None
+        self.posterior_ = replace(posterior, centre=centre) if known else None
         return self._end(feature_map.features, plane, bias, self.solution_.value, equal)
 
     def _for_classes(self, feature_map: FeatureMap, bags: Bags) -> EcologicalRegression:
@@ -254,8 +254,6 @@ class Posterior:
         The mean proportion, and the sum of the weights.
     centre : array of shape (rank,), or None
         The mean of the bag means.
-    sign : int
-        -1 where the fit has exchanged the classes.
     """
 
     strengths: Array
@@ -268,7 +266,6 @@ class Posterior:
     share: float
     weight: float
     centre: Array | None = None
-    sign: int = 1
 
     @classmethod
     def of(
@@ -337,7 +334,7 @@ class Posterior:
         if ridge > 0.0:
             w += deviation / np.sqrt(ridge) * (normal - self.right.T @ along)
         b = self.share + deviation / np.sqrt(self.weight) * random.normal() - self.centre @ w
-        return self.sign * w[None], self.sign * np.array([b - 0.5])
+        return w[None], np.array([b - 0.5])
 
 
 def scatter_unit(rows: Array) -> float:

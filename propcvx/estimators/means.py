@@ -207,7 +207,7 @@ class MeanMap(BagMeanClassifier):
         label = 2.0 * prior - 1.0
         weights, bias = self._most_likely(features, centre, bags, lam, operator, label)
         weights = weights * (np.ptp(bags.proportions) > 0.0)
-        self.class_means_ = (means + centre)[:: bags.sign]
+        self.class_means_ = means + centre
         bias -= float(centre @ weights)
         return self._end(feature_map.features, weights, bias, self.solution_.value, ill_posed)
 

@@ -47,11 +47,7 @@ class Start(ABC):
 
     @abstractmethod
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
-        """A labeling of the bags, entries -1 and +1, with the labels that are known.
-
-        Row i of the features is row ``bags.rows[i]`` of the data, and where ``bags.sign`` is -1,
-        the bags have positives and negatives exchanged.
-        """
+        """A labeling of the bags, entries -1 and +1, with the labels that are known."""
 
     def fitted(self, features: Array, bags: Bags) -> Fitted | None:
         """The classifier that the labeling is of, if it is of one."""
@@ -174,7 +170,7 @@ class LabelingStart(Start):
 
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
         """See :class:`Start`."""
-        labels = bags.in_order(np.asarray(self.labels, dtype=np.float64))
+        labels = np.asarray(self.labels, dtype=np.float64)
         return np.where(bags.labels == 0, labels, bags.labels)
 
 

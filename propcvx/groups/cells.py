@@ -27,7 +27,6 @@ class Cells:
     code : int array of shape (n_instances,)
         The group of each instance.
     bags : Bags
-        In the order of the rows.
     group, bag : int arrays of shape (n_cells,)
         The group and the bag of each cell.
     of_cells : sparse array of shape (n_cells, n_instances)
@@ -152,16 +151,6 @@ def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
         raise InputError(f"groups must have an instance each, got none of {empty}.")
     by = _single(frame).groupby(list(frame), observed=True)
     return by.size().index, by.ngroup().to_numpy()
-
-
-def ranks(X: Any) -> Indices:
-    """Rank of each row among the distinct ones, column by column, of values of any types."""
-    from pandas import DataFrame
-
-    frame = DataFrame(X.toarray() if sp.issparse(X) else X)
-    columns = _single(frame.set_axis(range(frame.shape[1]), axis=1))  # names may be repeated
-    by = columns.groupby(list(columns), observed=True, dropna=False)
-    return by.ngroup().to_numpy()
 
 
 def _single(frame: Any) -> Any:

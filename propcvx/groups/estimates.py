@@ -17,7 +17,6 @@ from tqdm import tqdm
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.bags.ordering import in_canonical_order, instance_ranks
 from propcvx.bags.targets import classes_of, known_labels, target_dtype
 from propcvx.errors import (
     IllPosedWarning,
@@ -27,7 +26,7 @@ from propcvx.errors import (
     warn,
 )
 from propcvx.estimators.fit_check import predicted
-from propcvx.groups.cells import Cells, ranks
+from propcvx.groups.cells import Cells
 from propcvx.groups.given_counts import GivenCounts
 from propcvx.labelings.feasible import FeasibleLabelings
 
@@ -107,9 +106,7 @@ def resampled(
             "n_resamples needs a classifier as labels, for other probabilities than its own, got a "
             "labeling."
         )
-    gram = getattr(classifier, "kernel", None) == "precomputed"
-    rank = instance_ranks(np.asarray(X), precomputed=True) if gram else ranks(X)
-    bags = in_canonical_order(cells.bags, np.column_stack([rank, cells.code, cells.weights]))
+    bags = cells.bags
     steps = classifier if isinstance(classifier, Pipeline) else make_pipeline(classifier)
     draws: list[Any] = [partial(of_drawn_bags, classifier, X, y, bags)]
     if hasattr(steps[-1], "sample_shares"):
@@ -121,7 +118,7 @@ def resampled(
     seeds = check_random_state(random_state).randint(2**31, size=n_resamples)
     counts = [np.empty((0, len(cells.bag)))]
     each = Parallel(n_jobs, return_as="generator")(
-        delayed(_resample)(draw, RandomState(seed), bags, cells, feasible)
+        delayed(_resample)(draw, RandomState(seed), cells, feasible)
         for draw, seed in zip(cycle(draws), seeds, strict=False)
     )
     try:
@@ -136,12 +133,13 @@ def of_drawn_bags(
 ) -> Array:
     """Probabilities by a fit to as many bags as there are, drawn with replacement.
 
-    ``bags`` are in an order that the data determine.  A bag keeps its id however often it is drawn,
+    A bag keeps its id however often it is drawn,
     and as many have a proportion as of the bags.
     """
-    kinds = np.flatnonzero(bags.with_share), np.flatnonzero(~bags.with_share)
+    order = np.argsort([inside[0] for inside in bags.members])  # whatever their names are
+    kinds = order[bags.with_share[order]], order[~bags.with_share[order]]
     drawn = np.concatenate([random.choice(kind, len(kind)) for kind in kinds if len(kind)])
-    members = [bags.rows[bags.members[bag]] for bag in drawn]
+    members = [bags.members[bag] for bag in drawn]
     rows, place = np.concatenate(members), np.repeat(np.arange(len(drawn)), list(map(len, members)))
     named = dict(y.dtype.metadata or {}) | {"ids": bags.names(bags.codes[drawn])}
     target = y[rows].astype(target_dtype(classes=y["proportion"].shape[1:], metadata=named))
@@ -152,11 +150,10 @@ def of_drawn_bags(
 def _resample(
     draw: Callable[[RandomState], Array],
     random: RandomState,
-    bags: Bags,
     cells: Cells,
     feasible: FeasibleLabelings,
 ) -> Array:
-    """Weights in the cells from one draw; ``bags`` are in an order that the data determine."""
+    """Weights in the cells from one draw."""
     with muted(PropCVXWarning):
-        positive = GivenCounts.of(draw(random), feasible).draw(random, bags)
+        positive = GivenCounts.of(draw(random), feasible).draw(random)
     return np.asarray(cells.of_cells @ (cells.weights * positive))[None]

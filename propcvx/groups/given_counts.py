@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from propcvx.arrays import Array, Indices, Mask
-from propcvx.bags.bags import Bags
 from propcvx.labelings.feasible import FeasibleLabelings
 
 NEAR_ONE = 1e-12
@@ -52,7 +51,7 @@ def shifts_into(odds: Array, index: Indices, lower: Indices, upper: Indices) -> 
 
 @dataclass(frozen=True, eq=False)
 class GivenCounts:
-    r"""Labels of bags that do not cross, given the range of the number of positives of each bag.
+    r"""Labels of bags, given the range of the number of positives of each bag.
 
     Attributes
     ----------
@@ -136,29 +135,20 @@ class GivenCounts:
             positive += (terms[place] * p * wave / factors).real
         return np.asarray(positive / total[place])
 
-    def draw(self, random: RandomState, ordered: Bags) -> Mask:
-        """Which instances are positive in a labeling that is drawn, in the order of the rows.
+    def draw(self, random: RandomState) -> Mask:
+        """Which instances are positive in a labeling that is drawn.
 
         Labels are drawn with the shift until the count is in its range, and of several counts again
         as often as the shift makes it too likely.
-
-        Parameters
-        ----------
-        random : RandomState
-        ordered : Bags
-            The same ones in an order that the data determine.
         """
-        p, index = self.probabilities[ordered.rows], ordered.index
-        bag = self.index[ordered.rows[np.flatnonzero(np.diff(index, prepend=-1))]]
-        lower, upper, end, shift = (
-            of[bag] for of in (self.lower, self.upper, self.end, np.abs(self.shift))
-        )
+        p, index, shift = self.probabilities, self.index, np.abs(self.shift)
+        first = np.unique(index, return_index=True)[1]
         positive, left = np.empty(len(p), dtype=bool), np.arange(len(p))
         while len(left):
             chance = random.uniform(size=len(left))
-            some = chance < p[left] if ordered.sign > 0 else chance >= 1.0 - p[left]
-            counts = np.bincount(index[left], some, len(bag))
-            kept = random.uniform(size=len(bag)) < np.exp(-shift * np.abs(counts - end))
-            positive[left] = some
-            left = left[~(kept & (lower <= counts) & (counts <= upper))[index[left]]]
-        return positive[ordered.places]
+            positive[left] = chance < p[left]
+            counts = np.bincount(index[left], positive[left], len(shift))
+            chance = random.uniform(size=len(p))[first]
+            kept = chance < np.exp(-shift * np.abs(counts - self.end))
+            left = left[~(kept & (self.lower <= counts) & (counts <= self.upper))[index[left]]]
+        return positive

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, product
 from math import comb, prod
 from typing import Any
@@ -68,7 +69,7 @@ def best_labeling(
         The loss L, the hinge unless another is given.
     ties : array of shape (n_instances,), optional
         Of equal gains, those where this is larger are positive first: with the labels before, they
-        stay what they are.  Further ties are broken by the order of the instances.
+        stay what they are.  Further ties are broken by :func:`shuffled`.
 
     Returns
     -------
@@ -91,6 +92,15 @@ def best_labeling(
         return np.asarray(weights[bag] * (after - before + rounding))
 
     return _labeled(instance_loss.reduction(scores), costs, bags, *loss.allowed(bags), ties)
+
+
+@lru_cache(maxsize=4)
+def shuffled(n_instances: int) -> Indices:
+    """The place of each instance in a fixed random order, in which ties are broken.
+
+    By the order of the rows, sorted data would tell the labels of equal instances.
+    """
+    return np.random.RandomState(0).permutation(n_instances)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
@@ -155,7 +165,8 @@ class FeasibleLabelings:
         Returns
         -------
         labelings : float array of the shape of ``scores``
-            Entries -1.0 and +1.0.  Of instances of one bag with equal scores, the first are +1.
+            Entries -1.0 and +1.0.  Of instances of one bag with equal scores, the first in the
+            order of :func:`shuffled` are +1.
         """
 
         def costs(bag: Indices, rank: Indices) -> Array:
@@ -182,7 +193,7 @@ class FeasibleLabelings:
             )
         changed = (bags.labels != 0) & (labeling != bags.labels)
         if changed.any():
-            return f"it changes the known label of instance {bags.rows[int(np.argmax(changed))]}"
+            return f"it changes the known label of instance {np.argmax(changed)}"
         return None
 
     def enumerate(self) -> Iterator[Array]:
@@ -230,6 +241,8 @@ def _labeled(
 ) -> Array:
     """Labels +1 for the top R instances of each bag, of equal gains those of largest ``ties``.
 
+    Further ties are broken by :func:`shuffled`.
+
     R is the largest count from ``lower`` to ``upper`` such that each of the top R instances gains
     more than ``costs(bag, rank)``.  Instances are the last axis of ``gains``, and each vector along
     it is a problem of its own.
@@ -245,7 +258,9 @@ def _labeled(
         last = np.take_along_axis(rising, np.minimum(-counts, -1), axis=-1)
         positive = (inside >= last) & (counts > 0)
         if (positive.sum(axis=-1) > enough).any():
-            order = np.lexsort((np.broadcast_to(-ties[members], inside.shape), -inside), axis=-1)
+            further = (shuffled(bags.n_instances)[members], -ties[members])
+            keys = (*(np.broadcast_to(key, inside.shape) for key in further), -inside)
+            order = np.lexsort(keys, axis=-1)
             np.put_along_axis(positive, order, rank <= counts, axis=-1)
         labeling[..., members] = np.where(positive, 1.0, -1.0)
     return labeling

@@ -148,11 +148,7 @@ class InstanceLoss:
                 f"got weights of shape {weights.shape}; searches cut rows, and with them the "
                 "sample_weight of fit, but not a loss."
             )
-        if weights.ndim:
-            weights = weights[bags.rows]
-        elif relative is None:
-            return self
-        return replace(self, weights=weights if relative is None else weights * relative)
+        return self if relative is None else replace(self, weights=weights * relative)
 
 
 def _hinge_of_margins(margins: Array) -> Array:
@@ -318,16 +314,6 @@ class ProportionLoss:
                 f"proportion loss {self.name!r}: of must not fall from 0 to 1 where dead_zone is "
                 "given, as the loss would not be convex."
             )
-
-    def mirrored(self) -> ProportionLoss:
-        """The loss of the shares of negatives."""
-        if self.dead_zone is not None:
-            return self
-        return replace(
-            self,
-            of=lambda gaps: self.of(-gaps),
-            expression=lambda gaps: self.expression(-gaps),
-        )
 
     def keyed(self, bags: Bags) -> ProportionLoss:
         """The same with what is given for each bag by its id, which holds for any part of them."""

@@ -81,7 +81,6 @@ def compare_relaxations(
     (features, _), share = feature_map.lifted(intercept), feature_map.share_of_bounds(C)
     feasible = FeasibleLabelings.of(data.bags, epsilon)
     true = None if labels is None else check_labeling("labels", labels, len(features))
-    true = None if true is None else data.bags.in_order(true)
     found = [find_relaxation("relaxations", relaxation) for relaxation in each]
     rows: list[Row] = []
     for name, relaxation in zip(unique_names(map(name_of, each)), found, strict=True):

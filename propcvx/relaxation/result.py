@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from propcvx.arrays import Array, Weight
-from propcvx.bags.bags import Bags
 from propcvx.errors import SolverError
 from propcvx.history import History, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -121,15 +120,6 @@ class RelaxationResult(Readable):
             Of a separator that is known.
         """
         return labeling_upper_bound(features, labelings, C, weights=weights)
-
-    def as_given(self, bags: Bags) -> RelaxationResult:
-        """The same for the rows and classes as they were given, see ``Bags.as_given``."""
-        return replace(
-            self,
-            vectors=bags.as_given(self.vectors),
-            alpha=self.alpha[bags.places],
-            labelings=bags.as_given(self.labelings),
-        )
 
     def times(self, factor: float) -> RelaxationResult:
         """The same problem with all values larger by a factor: other units of the features."""

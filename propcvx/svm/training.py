@@ -1,4 +1,4 @@
-"""X and y, checked once and put into an order that the data alone determine.
+"""X and y, checked once.
 
 Estimators are fitted to them, and :func:`propcvx.bounds.certify` bounds labelings of them.
 """
@@ -6,7 +6,6 @@ Estimators are fitted to them, and :func:`propcvx.bounds.certify` bounds labelin
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
-from math import fsum
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +17,6 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.bags.ordering import in_canonical_order
 from propcvx.bags.targets import (
     BAG_DTYPE,
     bag_target,
@@ -72,10 +70,7 @@ class TrainingData:
     Attributes
     ----------
     X : array of shape (n_instances, n_features)
-        In the order of the rows as they were given.
     bags : Bags
-        In an order of instances and bags that the data alone determine, see
-        :mod:`propcvx.bags.ordering`; :meth:`~propcvx.bags.bags.Bags.as_given` is the way back.
     classes : array of shape (n_classes,)
     """
 
@@ -95,9 +90,8 @@ class TrainingData:
         )
         target, classes = _bag_target_of(y)
         check_same_length(checked, target)
-        precomputed = method.kernel == "precomputed"
-        bags = weighted(Bags.from_target(target, table=len(classes) > 2), sample_weight)
-        bags = in_canonical_order(bags, checked, precomputed=precomputed)
+        bags = Bags.from_target(target, table=len(classes) > 2).with_rounded_shares()
+        bags = weighted(bags, sample_weight)
         if not (bags.with_share.any() or bags.labels.any()):
             raise InputError(
                 "y has no bag with a proportion and no known label, so it says nothing of the "
@@ -109,15 +103,12 @@ class TrainingData:
         return cls(checked, bags, classes)
 
     def feature_map(self, method: KernelMethod) -> FeatureMap:
-        """Features of the instances in the order of ``bags``, computed once for each kernel."""
-        X = self.X[self.bags.rows]
-        kernel = _kernel_of(method, X)
+        """Features of the instances, computed once for each kernel."""
+        kernel = _kernel_of(method, self.X)
         for known in self._maps:
             if known.kernel == kernel:
                 return known
-        if kernel.name == "precomputed" and X.shape[0] == X.shape[1]:  # fit refuses others
-            X = X[:, self.bags.rows]
-        self._maps.append(FeatureMap.fit(X, kernel, method.gram_matrices))
+        self._maps.append(FeatureMap.fit(self.X, kernel, method.gram_matrices))
         return self._maps[-1]
 
 
@@ -169,7 +160,7 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
 
 
 def weighted(bags: Bags, sample_weight: Any) -> Bags:
-    """The bags with weights of their instances, as they are in the order of the target.
+    """The bags with weights of their instances.
 
     Raises
     ------
@@ -186,7 +177,7 @@ def weighted(bags: Bags, sample_weight: Any) -> Bags:
         )
     if np.ptp(weights) == 0.0:
         return replace(bags, mean_weight=float(weights[0]))
-    mean = fsum(weights) / len(weights)  # whatever the order of the rows
+    mean = float(weights.mean())
     return replace(bags, weights=weights / mean, mean_weight=mean)
 
 
@@ -228,4 +219,4 @@ def proportion_term(
     loss = named(argument, loss, PROPORTION_LOSSES, "of").keyed(bags)
     if loss.dead_zone is None:
         bags.check_known("rounding" if loss.epsilon is None else loss.epsilon)
-    return loss if bags.sign > 0 else loss.mirrored(), C_p * bag_weights(weights, bags)
+    return loss, C_p * bag_weights(weights, bags)

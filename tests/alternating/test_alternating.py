@@ -533,7 +533,7 @@ def test_starts_from_planes_that_are_zero_go_both_ways():
     half = np.sort(np.abs(np.random.RandomState(0).normal(size=80)))
     X, index = np.concatenate([-half[::-1], half])[:, None], np.arange(160) % 10
     bags = Bags.from_target(bag_target(index, dict.fromkeys(range(10), 0.5)))
-    problem, step = posed(bags, np.full(10, 10.0)), SVMStep(X[bags.rows])
+    problem, step = posed(bags, np.full(10, 10.0)), SVMStep(X)
     walk = partial(alternate, problem, step, schedule=annealing_values(1.0)[:3])
     starts = (random_labeling(bags, np.random.RandomState(seed)) for seed in range(60))
     ends = (descent(walk(labeling)) for labeling in starts)

@@ -27,11 +27,10 @@ def errors_of_all(scores, bags):
 
 @given(bags_of_all_kinds, st.data())
 @examples(150)
-def test_the_bias_has_the_least_bag_error_and_is_mirrored_with_the_classes(bags, data):
+def test_the_bias_has_the_least_bag_error(bags, data):
     values = st.sampled_from(TIES) | st.integers(-1000, 1000)
     scores = data.draw(SCALES) * data.draw(arrays(values, bags.n_instances))
     bias = least_error_bias(scores, bags)
-    assert least_error_bias(-scores, bags.swapped()) == pytest.approx(-bias, rel=1e-12)
     order = np.array(data.draw(st.permutations(range(bags.n_instances))))
     moved = bags.take(order, np.arange(bags.n_bags)[::-1])
     assert least_error_bias(scores[order], moved) == pytest.approx(bias, rel=1e-12)

@@ -124,8 +124,7 @@ def test_mean_map_is_optimal(problem, lam, kernel):
     clf = MeanMap(lam=lam, kernel=kernel, gamma=0.5, solver_tol=1e-8)
     clf.fit(problem.X, y)
     data, prior = TrainingData.of(clf, problem.X, y), y["proportion"].mean()
-    features = data.feature_map(clf).features[data.bags.places]
-    weights = data.bags.sign * clf.solution_.variables["w"]
+    features, weights = data.feature_map(clf).features, clf.solution_.variables["w"]
     scores = features @ weights + clf.intercept_[0]
     mean_operator = prior * clf.class_means_[0] - (1.0 - prior) * clf.class_means_[1]
     slope = features.T @ np.tanh(scores) / len(scores) - mean_operator + 2.0 * lam * weights

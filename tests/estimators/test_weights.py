@@ -426,8 +426,7 @@ def test_a_bag_without_weight_has_no_say_in_its_mean():
         assert_allclose(first.decision_function(X), second.decision_function(X), atol=1e-6)
 
 
-def test_a_random_start_is_that_of_the_instances_in_order():
-    """Weights move no random labels to other instances unless equal instances are told apart."""
+def test_weights_move_no_random_labels_to_other_instances():
     clf = AlterPropSVM(init=RandomStart(3, annealing=False), random_state=0, max_iter=1)
     first, second = (clone(clf).fit(X, Y, weights) for weights in (None, 1.0 + 1e-9 * POSITIVE))
     assert_allclose(first.start_objectives_, second.start_objectives_, rtol=1e-4)

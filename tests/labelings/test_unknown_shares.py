@@ -54,7 +54,6 @@ def test_none_is_no_proportion():
         assert np.isnan(y["proportion"]).tolist() == [False, False, True]
         bags = Bags.from_target(y)
         assert bags.with_share.tolist() == [True, False]
-        assert bags.swapped().with_share.tolist() == [True, False]
 
 
 @pytest.mark.parametrize(("seed", "C"), first(1, [(1, 1.0), (0, 1e-3), (0, 1e3)]))
@@ -131,7 +130,7 @@ def test_with_all_labels_known_it_is_the_svm(kernel, C):
     assert clf.objective_ == pytest.approx(dual, rel=1e-7)
 
 
-RANDOM = AlterPropSVM(1.0, 10.0, init="random", n_init=10, random_state=0)
+RANDOM = AlterPropSVM(1.0, 10.0, init="random", n_init=50, random_state=0)
 
 
 # What goes by proportions

@@ -229,13 +229,12 @@ def test_exact_oracle_reaches_the_optimum_and_the_master_never_rises(eight):
 
 
 def test_bounds_enclose_the_best_labeling(eight):
-    clf, features, feasible, labelings, optimum = eight
+    clf, features, _, labelings, optimum = eight
     values = svm_values(features, labelings, clf.C_)
     best = min(values)
     assert optimum <= best + VALUE
     assert clf.bounds_.lower <= best + VALUE
-    labeling = feasible.bags.sign * clf.labeling_[feasible.bags.rows]
-    reached = values[labelings.tolist().index(labeling.tolist())]
+    reached = values[labelings.tolist().index(clf.labeling_.tolist())]
     assert best - VALUE <= clf.bounds_.upper <= reached + VALUE
 
 

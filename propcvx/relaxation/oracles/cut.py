@@ -14,7 +14,7 @@ import numpy as np
 from propcvx.arrays import Array, Signs
 from propcvx.checks import Shapes, check_fields
 from propcvx.errors import InputError
-from propcvx.labelings.feasible import FeasibleLabelings
+from propcvx.labelings.feasible import FeasibleLabelings, shuffled
 
 ROUNDING = 1e-6
 """How far a value may be from the labeling's own, relatively, and still be called equal."""
@@ -97,9 +97,6 @@ TIED = 1e-12
 class BaseOracle:
     r"""Base of the package's oracles, which are called with alpha and return a :class:`Cut`.
 
-    Of equal scores in a bag, the first instances get the label +1.  Estimators put instances into
-    an order that the data alone determine, see :mod:`propcvx.bags.ordering`.
-
     Attributes
     ----------
     features : array of shape (n_instances, rank)
@@ -123,9 +120,13 @@ class BaseOracle:
 
 
 def first_of_best(labelings: Array | Signs, values: Array) -> int:
-    """Row of the largest value; of those that tie with it, the lexicographically largest row."""
+    """Row of the largest value; of those that tie with it, the lexicographically largest row.
+
+    Entries are compared in the order of :func:`~propcvx.labelings.feasible.shuffled`.
+    """
     tied = np.flatnonzero(values >= values.max() * (1.0 - TIED))
-    texts = [np.asarray(labelings[row] > 0.0).tobytes() for row in tied]
+    order = shuffled(labelings.shape[1])
+    texts = [np.asarray(labelings[row, order] > 0.0).tobytes() for row in tied]
     return int(tied[texts.index(max(texts))])
 
 
