@@ -27,8 +27,6 @@ from propcvx import (
     CuttingPlanes,
     InvCal,
     MeanMap,
-    MethodStart,
-    RandomStart,
     ShareMetric,
     bag_error,
     bag_target,
@@ -48,7 +46,6 @@ from propcvx.errors import (
     InputError,
     UnsupportedSolverError,
 )
-from propcvx.estimators import Start
 from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
 from propcvx.programs import svm_dual
 from propcvx.relaxation import Lifted, MixedInteger
@@ -121,16 +118,6 @@ means = partial(fitted, classes=(MeanMap,))
 alter = partial(fitted, classes=(AlterPropSVM,))
 conv = partial(fitted, classes=(ConvPropSVM,))
 WEIGHTED_HINGE = replace(HINGE, weights=np.arange(1.0, 9.0))
-
-
-class OwnStart(Start):
-    """A start that has any labeling."""
-
-    def __init__(self, given):
-        self.given = given
-
-    def labeling(self, features, bags, random):
-        return self.given
 
 
 def own_bound(problem, interval, search):
@@ -319,22 +306,11 @@ _ALTER = {
     ),
     **wrong("tol", -1, classes=SVM[:1]),
     **wrong("C_p", -1, classes=SVM[:1]),
-    **wrong("init", "kmeans", None, [1, -1], [0, 1] * 4, SVC(), classes=SVM[:1]),
+    **wrong("init", "kmeans", None, [1, -1], [0, 1] * 4, [np.nan] * 8, SVC(), classes=SVM[:1]),
     **wrong("n_init", 0, 1.5, classes=SVM[:1]),
     **wrong("max_iter", 0, classes=SVM[:1]),
     **wrong("annealing", "no", classes=SVM[:1]),
     "start_weight=1.0": alter("start_weight must", "below 1, got 1.0", start_weight=1.0),
-    **{
-        f"a start of {name}": alter(
-            "a start must be a labeling of -1 and +1, shape (8,)", init=OwnStart(given)
-        )
-        for name, given in (
-            ("NaN", np.full(8, np.nan)),
-            ("zeros", np.zeros(8)),
-            ("too few labels", np.ones(3)),
-            ("words", ["yes"] * 8),
-        )
-    },
     "certify after a fit with weights in its loss": Mistake(
         lambda: certify(AlterPropSVM(instance_loss=WEIGHTED_HINGE).fit(X, Y), X, Y),
         ("certificates", "the hinge loss and no weights in it"),
@@ -349,8 +325,6 @@ _ALTER = {
     **wrong("proportion_loss", "abs", classes=SVM[:1]),
     "init empty": alter("init", "empty sequence", init=[]),
     "init of several, one unknown": alter("init must", "'best'", init=["random", "best"]),
-    "method of a start unknown": alter("method must", "'kmeans'", init=[MethodStart("kmeans")]),
-    "repeats 0": alter("repeats must", "got 0", init=RandomStart(0)),
     "solver of other problems": alter(
         "solver 'scip'", "quadratic program", solver="scip", **UNSUPPORTED
     ),

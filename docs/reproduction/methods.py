@@ -16,7 +16,6 @@ from propcvx.estimators import (
     EcologicalRegression,
     InvCal,
     MeanMap,
-    MethodStart,
     printed_alter_psvm,
     printed_conv_psvm,
 )
@@ -135,7 +134,7 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
         ECOLOGICAL: MethodEntry(lambda seed: GoodmanRegression(), kernels=LINEAR),
         FROM_INV_CAL: MethodEntry(
             lambda seed: printed_alter_psvm(
-                init=MethodStart(InvCal(C_p=1e4, solver_tol=TOL[InvCal]), annealing=False)
+                init=InvCal(C_p=1e4, solver_tol=TOL[InvCal]), annealing=False
             ),
             {"C": (0.1, 1.0), "C_p": (10.0, 100.0)},
             kernels=LINEAR,

@@ -13,9 +13,6 @@ from propcvx.bags.model_selection import BagKFold
 from propcvx.datasets import random_bags
 from propcvx.estimators import (
     InvCal,
-    LabelingStart,
-    MethodStart,
-    RandomStart,
     printed_alter_psvm,
     printed_conv_psvm,
 )
@@ -28,16 +25,15 @@ DRAWN = (TRUE, "from true labels", "random, annealed", "InvCal", "conv-pSVM")
 
 def walks(labels, seed):
     """Algorithm 1 from each start; ``TRUE`` stays where it is."""
-    true, inv_cal = LabelingStart(labels, annealing=False), InvCal(C_p=1e3)
-    random, annealed = (RandomStart(repeats=10, annealing=anneal) for anneal in (False, True))
+    at_once = {"annealing": False}
     settings = {
-        TRUE: {"init": true, "max_iter": 1},
-        "from true labels": {"init": true},
-        "random, annealed": {"init": annealed},
-        "random": {"init": random},
-        "InvCal, annealed": {"init": MethodStart(inv_cal)},
-        "InvCal": {"init": MethodStart(inv_cal, annealing=False)},
-        "conv-pSVM": {"init": MethodStart(printed_conv_psvm(), annealing=False)},
+        TRUE: {"init": labels, "max_iter": 1, **at_once},
+        "from true labels": {"init": labels, **at_once},
+        "random, annealed": {"init": "random"},
+        "random": {"init": "random", **at_once},
+        "InvCal, annealed": {"init": InvCal(C_p=1e3)},
+        "InvCal": {"init": InvCal(C_p=1e3), **at_once},
+        "conv-pSVM": {"init": printed_conv_psvm(), **at_once},
     }
     return {
         name: printed_alter_psvm(random_state=seed, **setting) for name, setting in settings.items()

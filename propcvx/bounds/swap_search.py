@@ -1,7 +1,9 @@
 r"""A search for good labelings of a ``LabelingProblem``; it offers all to the interval.
 
-The search is that of :mod:`propcvx.svm.local_search`.  Every value is the objective at some
-weights, and so an upper bound whatever the solver's accuracy.
+It alternates as Algorithm 1 does, swaps two labels of a bag, and flips single ones.  A step is
+taken only if the value falls.  A move is tried only where no lower bound shows that it cannot be
+better, and first the one that costs least with the separator as it is.  Every value is the
+objective at some weights, and so an upper bound whatever the solver's accuracy.
 """
 
 from __future__ import annotations
@@ -17,8 +19,7 @@ from propcvx.bounds.interval import Interval
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.errors import SolverError
 from propcvx.solvers import Solve
-from propcvx.svm.local_search import LocalSearch, until_idle
-from propcvx.svm.step import MOST_REMEMBERED, LabelingSVM, Separator, bits_of
+from propcvx.svm.step import MOST_REMEMBERED, LabelingSVM, Separator, bits_of, improved, is_better
 
 IDLE = 15
 """The search ends after so many descents in a row without a better labeling, first of those that
@@ -26,7 +27,7 @@ begin in random directions, then of those that begin with hops."""
 
 
 @dataclass(frozen=True, eq=False)
-class SwapSearch(LocalSearch):
+class SwapSearch:
     """Local search over labelings of a problem; all that it solves is offered to the interval.
 
     Attributes
@@ -95,6 +96,55 @@ class SwapSearch(LocalSearch):
         values: Array = total - 0.5 * np.square(weights).sum(axis=1)
         return values
 
+    def relabeled(self, plane: Separator) -> Array:
+        """The best labeling for a separator."""
+        return self.problem.best_labeling(plane.scores, ties=plane.ties)
+
+    def changes(self, plane: Separator) -> Array:
+        """What flipping each label adds to the loss with the separator as it is."""
+        gains = self.problem.instance_loss.reduction(plane.scores)
+        return np.asarray(self.problem.C * plane.labeling * gains)
+
+    def descend(self, labeling: Array) -> Separator:
+        """Alternate and move from a labeling until neither helps."""
+        best = self.alternated(self.solved(labeling))
+        while (moved := self._better_move(best)) is not None:
+            best = self.alternated(moved)
+        return best
+
+    def alternated(self, start: Separator) -> Separator:
+        """Label for the separator, and separate the labels, while it helps."""
+        return improved(start, lambda best: self.solved(self.relabeled(best)))
+
+    def hops(self, best: Separator, random: RandomState) -> Iterator[Separator]:
+        """Basin hopping: the best after each descent from one or two bags labeled anew."""
+        bags = self.problem.bags
+        while True:
+            drawn = random.choice(bags.n_bags, size=random.randint(1, 3))
+            other = self.problem.best_labeling(random.normal(size=bags.n_instances))
+            labeling = np.where(np.isin(bags.index, drawn), other, best.labeling)
+            end = self.descend(labeling)
+            best = end if is_better(end.value, best.value) else best
+            yield best
+
+    def _better_move(self, best: Separator) -> Separator | None:
+        """The separator of a better labeling that is one move away."""
+        changes, problem = self.changes(best), self.problem
+        swaps, (flips, costs) = problem.swaps(best.labeling, changes), problem.flips(best.labeling)
+        both = ((swaps, problem.cost(best.labeling)), (flips, costs))
+        order = np.concatenate([changes[moved].sum(axis=1) + cost for moved, cost in both])
+        least = np.concatenate([self.least(best, moved) + cost for moved, cost in both])
+        for place in np.argsort(order, kind="stable"):
+            if not is_better(least[place], best.value):
+                continue
+            moved = swaps[place] if place < len(swaps) else flips[place - len(swaps)]
+            labeling = best.labeling.copy()
+            labeling[moved] *= -1.0
+            other = self.solved(labeling)
+            if is_better(other.value, best.value):
+                return other
+        return None
+
     def _solve(self, labeling: Array) -> Separator:
         cost = self.problem.cost(labeling)
         try:
@@ -117,3 +167,14 @@ class SwapSearch(LocalSearch):
         for _ in until_idle(descents, IDLE):
             if self.interval.closed or self.interval.seconds > limit:
                 return
+
+
+def until_idle(planes: Iterator[Separator], patience: int) -> Iterator[Separator]:
+    """Ever better planes, until so many in a row are no better."""
+    best, idle = np.inf, 0
+    for plane in planes:
+        idle = 0 if is_better(plane.value, best) else idle + 1
+        best = min(plane.value, best)
+        yield plane
+        if idle == patience:
+            return

@@ -15,7 +15,6 @@ from propcvx.estimators.means import (
 from propcvx.estimators.metric import ShareMetric
 from propcvx.estimators.printed import printed_alter_psvm, printed_conv_psvm
 from propcvx.estimators.second_moments import SecondMoments
-from propcvx.estimators.starts import LabelingStart, MethodStart, RandomStart, Start
 
 __all__ = [
     "AlterPropSVM",
@@ -26,14 +25,10 @@ __all__ = [
     "EcologicalRegression",
     "FitCheck",
     "InvCal",
-    "LabelingStart",
     "MeanMap",
-    "MethodStart",
     "OneProgramClassifier",
-    "RandomStart",
     "SecondMoments",
     "ShareMetric",
-    "Start",
     "check_fit",
     "fit_grid",
     "fit_means",

@@ -19,7 +19,7 @@ from propcvx.checks import check_count, check_flag, check_number, named
 from propcvx.errors import SolverError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import known_variance, weight_of_hinge
-from propcvx.estimators.starts import MethodStart, Start, starts_of
+from propcvx.estimators.starts import Start, starts_of
 from propcvx.history import Fitted
 from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES
 from propcvx.solvers.table import TEACHING_SIZE
@@ -65,20 +65,20 @@ class AlterPropSVM(BagClassifier):
         Degree of ``"poly"``.
     coef0 : float
         Constant of ``"poly"``.
-    init : str, Start, estimator, sequence of these, or array
+    init : str, estimator, array of shape (n_instances,), or sequence of these
         Where to start.  ``"auto"``: the labeling of :class:`propcvx.EcologicalRegression` if there
         are at least three bags, or only known labels, whose shares are not all equal, otherwise
         ``"mixed"``.  ``"mixed"``: random labelings and the labelings of conv-pSVM and InvCal with
-        the weight C.  ``"random"``: random labelings, as in the paper.  Or
-        another name in :data:`propcvx.estimators.starts.STARTS`, a kind of start, or several; an
-        estimator stands for ``MethodStart(estimator)``, a labeling for
-        ``LabelingStart(labeling)``.
+        the weight C.  ``"random"``: random labelings, as in the paper.  An estimator of this
+        package, or its name in :data:`propcvx.estimators.starts.METHODS`: its labels, with the
+        count nearest to the proportion in every bag.  An array: a labeling of -1 and +1, in which
+        labels that are known take precedence.
     n_init : int
         Number of random labelings, if a name in ``init`` has some.
     annealing : bool or "auto"
-        Whether to anneal the starts that are no :class:`~propcvx.estimators.Start`, but for the
-        methods of ``"mixed"``; ``"auto"`` anneals random labelings and no others, because the
-        result of annealing hardly depends on the first labeling.
+        Whether C* rises from 1e-5 C to C, but from the methods of ``"mixed"``, or is C at once.
+        ``"auto"`` anneals random labelings and no others, because the result of annealing hardly
+        depends on the first labeling.
     start_weight : float
         Share, in [0, 1), of the start in the classifier.  If the start that won is a method, the
         scores are a weighted mean of the SVM's scores and the method's, scaled to the same root
@@ -133,8 +133,8 @@ class AlterPropSVM(BagClassifier):
         ``stop_reason_.advice`` is what to try.
     C_, C_p_ : float, with two classes
         The weights that were used.
-    start_ : Start, with two classes
-        The kind of start that won.
+    init_ : "random", estimator or array, with two classes
+        The start that won.
     start_objectives_ : array, with two classes
         Final objective of every start that was finished.
     coef_ : array of shape (1, n_features)
@@ -191,24 +191,22 @@ class AlterPropSVM(BagClassifier):
         features = feature_map.features
         unremembered = svm_step(features, problem.instance_loss, self._solve)
         step = remembered(unremembered, feature_map.solved)
-        each = [start for start in starts for _ in range(start.repeats)]
-        seeds = [random.randint(2**31) for _ in each]
+        seeds = [random.randint(2**31) for _ in starts]
         shared = isinstance(step, RememberedStep) and len(features) <= TEACHING_SIZE[0]
-        alone = len(each) == 1 or shared
+        alone = len(starts) == 1 or shared
         ends = Parallel(n_jobs=1 if alone else self.n_jobs, return_as="generator")(
             delayed(_descent)(start, seed, problem, step, features, self.tol, self.max_iter)
-            for start, seed in zip(each, seeds, strict=True)
+            for start, seed in zip(starts, seeds, strict=True)
         )
-        shown = tqdm(ends, desc="starts", total=len(each), disable=not self.verbose)
-        best = self._best(zip(each, shown, strict=True))
-        undecided = self.start_weight and _n_undecided(bags)
-        first = self.start_.fitted(features, problem.bags) if undecided else None
-        if first is None:
+        shown = tqdm(ends, desc="starts", total=len(starts), disable=not self.verbose)
+        start, best = self._best(zip(starts, shown, strict=True))
+        if not (start.is_method and self.start_weight and _n_undecided(bags)):
             return best
+        first = start.fitted(features, problem.bags)
         return _averaged(best, first, self.start_weight, features, bags)
 
-    def _best(self, descents: Iterable[tuple[Start, Fitted]]) -> Fitted:
-        """The best of where starts end, as far as they get.
+    def _best(self, descents: Iterable[tuple[Start, Fitted]]) -> tuple[Start, Fitted]:
+        """The best of where starts end, as far as they get, and its start.
 
         Of objectives that the solver cannot tell apart, that of a method's start is taken: the last
         digits of a sum would choose between labelings, and between scores with and without the
@@ -227,9 +225,9 @@ class AlterPropSVM(BagClassifier):
         least = self.start_objectives_.min()
         equal = self.start_objectives_ <= least + 2.0 * self.solver_tol * abs(least)
         ties = [end for end, tied in zip(ends, equal, strict=True) if tied]
-        self.start_, best = min(ties, key=lambda end: not isinstance(end[0], MethodStart))
-        self.n_iter_ = len(best.history)
-        return replace(best, stopped_by=stopped_by)
+        start, best = min(ties, key=lambda end: not end[0].is_method)
+        self.init_, self.n_iter_ = start.init, len(best.history)
+        return start, replace(best, stopped_by=stopped_by)
 
     def _certified_form(self) -> dict[str, Any]:
         instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")

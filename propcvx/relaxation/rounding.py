@@ -19,8 +19,7 @@ from propcvx.bags.metrics import proportion_error
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import HINGE
 from propcvx.relaxation.result import RelaxationResult
-from propcvx.svm.local_search import improved
-from propcvx.svm.step import LabelingSVM, Separator
+from propcvx.svm.step import LabelingSVM, Separator, improved
 
 TIED = 1e-9
 """Differences closer to 0 than this, relatively, say nothing of the sign."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
-from propcvx.checks import check_labeling
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
 from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
 from propcvx.svm.step import Separator
@@ -106,7 +105,7 @@ class PropSVM:
 
     def allowed(self, labeling: Array) -> Array:
         """The labeling, or where its counts have an infinite loss the nearest in each bag."""
-        return self.feasible.best(check_labeling("a start", labeling, self.bags.n_instances))
+        return self.feasible.best(labeling)
 
 
 def _first(instances: Indices, changes: Array) -> Indices:

@@ -64,6 +64,9 @@ Step = Callable[[Array, float, Separator | None], Separator]
 Known = dict[Hashable, Separator]  # answers by labeling and C
 Solved = MutableMapping[Hashable, Known]  # of steps on the same features, by solver and tolerance
 
+BETTER = 1e-9
+"""A value counts as lower if it is by more than this share."""
+
 SIGNS = np.array([1.0, -1.0])
 
 MOST_REMEMBERED = 2000
@@ -319,3 +322,15 @@ def best_multiple(weights: Array, margins: Array, C: Weight) -> float:
         falls = middle * square < np.where(middle * margins < 1.0, C * margins, 0.0).sum()
         low, high = (middle, high) if falls else (low, middle)
     return float(0.5 * low**2 * square + C @ np.maximum(0.0, 1.0 - low * margins))
+
+
+def improved(best: Separator, step: Callable[[Separator], Separator]) -> Separator:
+    """Step after step, as long as each lowers the value."""
+    while is_better((other := step(best)).value, best.value):
+        best = other
+    return best
+
+
+def is_better(value: float, than: float) -> bool:
+    """Whether a value is lower, by more than rounding."""
+    return value < than - BETTER * abs(than)

@@ -20,16 +20,14 @@ from propcvx import (
     ConvPropSVM,
     EcologicalRegression,
     InvCal,
-    LabelingStart,
     MeanMap,
-    MethodStart,
-    RandomStart,
     bag_target,
     fit_grid,
 )
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.errors import InputError, SolverError
 from propcvx.estimators import alter, printed_alter_psvm
+from propcvx.estimators.starts import Start
 from propcvx.history import Fitted, History, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling, random_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
@@ -186,10 +184,11 @@ def test_never_below_the_exact_optimum_often_equal_and_started_there_it_stays():
         program = psvm(problem.X, problem.bags, 1.0, weights, PROPORTION_LOSSES[loss])
         exact = solve(program, "scip", tol=1e-6, residuals=False)
         best = np.where(exact.variables["z"] > 0.5, 1.0, -1.0)
-        starts = [RandomStart(5), RandomStart(10, annealing=False)]
-        starts.append(LabelingStart(best, annealing=False))
-        clf = fitted(problem, C_p=2.0, proportion_loss=loss, solver_tol=1e-6, init=starts)
-        objectives, stayed = clf.start_objectives_[:-1], clf.start_objectives_[-1]
+        options = {"C_p": 2.0, "proportion_loss": loss, "solver_tol": 1e-6}
+        with_annealing = fitted(problem, init="random", n_init=5, **options)
+        options |= {"init": ["random", best], "n_init": 10, "annealing": False}
+        *without, stayed = fitted(problem, **options).start_objectives_
+        objectives = np.append(with_annealing.start_objectives_, without)
         assert objectives.min() >= exact.value - SCIP_TOLERANCE, (loss, seed)
         assert stayed == pytest.approx(exact.value, abs=SCIP_TOLERANCE), (loss, seed)
         reached = objectives <= exact.value + SCIP_TOLERANCE
@@ -201,7 +200,7 @@ def test_never_below_the_exact_optimum_often_equal_and_started_there_it_stays():
 # --- restarts ---------------------------------------------------------------------------------
 
 
-STARTS = [RandomStart(3), MethodStart(InvCal(C_p=1.0), annealing=False)]
+STARTS = ["random", InvCal(C_p=1.0)]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +212,7 @@ STARTS = [RandomStart(3), MethodStart(InvCal(C_p=1.0), annealing=False)]
 )
 def test_the_same_seed_gives_the_same_fit_in_one_process_or_two(changes):
     problem = small_problem(5, sizes=(8, 8), noise=2.0)
-    clf = printed_alter_psvm(init=STARTS, random_state=7)
+    clf = printed_alter_psvm(init=STARTS, n_init=3, annealing="auto", random_state=7)
     first, second = (
         clone(clf).set_params(**new).fit(problem.X, problem.y) for new in ({}, changes)
     )
@@ -257,7 +256,7 @@ def fit_from(problem, init, **options):
         ("mean_map", MeanMap()),
         ("inv_cal", InvCal()),
         ("conv", ConvPropSVM()),
-        (MethodStart(InvCal(C_p=1e-6)), InvCal(C_p=1e-6)),
+        (InvCal(C_p=1e-6), InvCal(C_p=1e-6)),
     ],
 )
 def test_start_from_a_method_is_start_from_its_labels(name, method, kernel):
@@ -286,14 +285,15 @@ def test_known_labels_override_given_ones():
 
 def test_of_several_kinds_of_start_the_smallest_objective_wins():
     problem = small_problem(10, sizes=(8, 8, 4), noise=2.0)
-    starts = [*STARTS, LabelingStart(problem.labels)]
+    starts = [*STARTS, problem.labels]
     clf, *alone = (fitted(problem, init=init) for init in (starts, *starts))
     objectives = np.concatenate([single.start_objectives_ for single in alone])
     np.testing.assert_array_equal(clf.start_objectives_, objectives)
     least = objectives.min()
     assert clf.objective_ == pytest.approx(least, rel=2.0 * clf.solver_tol)
     ties = [k for k, single in enumerate(alone) if single.objective_ <= least * (1 + 1e-9)]
-    assert clf.start_ is starts[min(ties, key=lambda k: not isinstance(starts[k], MethodStart))]
+    winner = starts[min(ties, key=lambda k: not isinstance(starts[k], InvCal))]
+    assert np.array_equal(clf.init_, winner)
     labelings = fitted(problem, init=["ecological", problem.labels, list(-problem.labels)])
     assert len(labelings.start_objectives_) == 3
 
@@ -306,17 +306,17 @@ def test_ties_of_starts_go_to_the_method_whatever_the_rotation(seed):
     rotations = np.eye(10), *ortho_group.rvs(10, 3, random_state=seed)
     fits = [AlterPropSVM(random_state=0).fit(X @ rotation, y) for rotation in rotations]
     assert np.ptp([fit.objective_ for fit in fits]) <= 1e-9
-    assert {type(fit.start_) for fit in fits} == {MethodStart}
+    assert all(isinstance(fit.init_, ConvPropSVM | InvCal) for fit in fits)
     for fit, rotation in zip(fits, rotations, strict=True):
         np.testing.assert_array_equal(fit.predict(X @ rotation), fits[0].predict(X))
 
 
-@pytest.mark.parametrize(("excess", "winner"), [(1e-9, MethodStart), (1e-3, RandomStart)])
+@pytest.mark.parametrize(("excess", "winner"), [(1e-9, "InvCal()"), (1e-3, "random")])
 def test_start_with_the_smaller_objective_wins_beyond_the_tolerance(excess, winner):
     random, method = (Fitted(None, None, 0.0, value, History()) for value in (1.0, 1.0 + excess))
     clf = AlterPropSVM()
-    clf._best([(RandomStart(), random), (MethodStart("conv"), method)])
-    assert type(clf.start_) is winner
+    clf._best([(Start("random", True), random), (Start(InvCal(), False), method)])
+    assert str(clf.init_) == winner
 
 
 # --- defaults ---------------------------------------------------------------------------------
@@ -328,7 +328,7 @@ def test_the_default_start_is_ecological_regression_and_a_share_of_the_classifie
     clf, alone = (
         AlterPropSVM(start_weight=weight).fit(problem.X, problem.y) for weight in (0.4, 0.0)
     )
-    assert (clf.start_, len(clf.start_objectives_)) == (MethodStart("ecological", False), 1)
+    assert (repr(clf.init_), len(clf.start_objectives_)) == (repr(ecological), 1)
     assert clf.objective_ == alone.objective_
     np.testing.assert_array_equal(clf.labeling_, alone.labeling_)
     first, last = (each.decision_function(problem.X) for each in (ecological, alone))
@@ -338,10 +338,10 @@ def test_the_default_start_is_ecological_regression_and_a_share_of_the_classifie
 
 def test_mixed_starts_are_random_labelings_and_two_methods():
     problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
-    conv = MethodStart(ConvPropSVM(1.0, epsilon="rounding"), annealing=False)
+    conv = ConvPropSVM(1.0, epsilon="rounding")
     default, listed, printed = (
         AlterPropSVM(1.0, 10.0, init=init, n_init=3, random_state=0).fit(problem.X, problem.y)
-        for init in ("mixed", [RandomStart(3), conv, STARTS[1]], "random")
+        for init in ("mixed", ["random", conv, STARTS[1]], "random")
     )
     np.testing.assert_array_equal(default.start_objectives_, listed.start_objectives_)
     np.testing.assert_array_equal(default.start_objectives_[:3], printed.start_objectives_)

@@ -22,7 +22,6 @@ from propcvx import (
     ConvPropSVM,
     EcologicalRegression,
     InvCal,
-    LabelingStart,
     MeanMap,
     bag_error,
     bag_target,
@@ -322,7 +321,7 @@ def test_fitting_again_forgets_the_first_fit(problem, method):
 POOR = [
     MeanMap(lam=1e9),
     InvCal(C_p=1e-9),
-    AlterPropSVM(C_p=0.0, init=LabelingStart(np.ones(64)), annealing=False),
+    AlterPropSVM(C_p=0.0, init=np.ones(64), annealing=False),
 ]
 
 

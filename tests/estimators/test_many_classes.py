@@ -16,7 +16,6 @@ from propcvx import (
     ConvPropSVM,
     EcologicalRegression,
     InvCal,
-    LabelingStart,
     MeanMap,
     bag_error,
     bag_target,
@@ -105,7 +104,7 @@ def test_what_is_for_two_classes_says_so():
     for call in (
         lambda: certify(X, y, kinds="enumeration", time_limit=1.0),
         lambda: Bags.from_target(y),
-        lambda: AlterPropSVM(init=LabelingStart(np.ones(16))).fit(X, y),
+        lambda: AlterPropSVM(init=np.ones(16)).fit(X, y),
         lambda: boundary(InvCal().fit(X[:, :2], y), X[:, :2]),
         lambda: coefficients([InvCal().fit(X, y)], "C_p"),
         lambda: group_shares(y, X[:, 0] > 0),

@@ -11,7 +11,6 @@ from propcvx import (
     CuttingPlanes,
     EcologicalRegression,
     InvCal,
-    LabelingStart,
     MeanMap,
     SecondMoments,
     bag_target,
@@ -79,11 +78,10 @@ def test_sorted_rows_tell_nothing_of_equal_instances(method):
 def test_a_loss_is_of_the_positives(seed):
     """Shares that no count has, and a loss that is not symmetric."""
     problem = small_problem(seed, (3, 4, 5, 6), n_features=3)
-    bags, start = problem.y["bag"], LabelingStart(problem.labels)
-    shares = np.random.RandomState(seed).uniform(size=4)
-    given = {"C": 1.0, "C_p": 0.5, "start_weight": 0.0}
-    first = AlterPropSVM(init=start, proportion_loss=TOO_MANY, **given)
-    second = AlterPropSVM(init=LabelingStart(-problem.labels), proportion_loss=TOO_FEW, **given)
+    bags, shares = problem.y["bag"], np.random.RandomState(seed).uniform(size=4)
+    given = {"annealing": True, "C": 1.0, "C_p": 0.5, "start_weight": 0.0}
+    first = AlterPropSVM(init=problem.labels, proportion_loss=TOO_MANY, **given)
+    second = AlterPropSVM(init=-problem.labels, proportion_loss=TOO_FEW, **given)
     first.fit(problem.X, bag_target(bags, shares))
     second.fit(problem.X, bag_target(bags, 1.0 - shares))
     np.testing.assert_allclose(

@@ -21,8 +21,6 @@ from propcvx import (
     BagKFold,
     ConvPropSVM,
     InvCal,
-    MethodStart,
-    RandomStart,
     bag_error,
     bag_target,
 )
@@ -113,14 +111,12 @@ def test_saved_linear_models_hold_no_training_data(method):
 
 
 def test_shown_in_a_notebook():
-    init = [MethodStart("inv_cal", annealing=False), RandomStart()]
-    for method in (*METHODS.values(), AlterPropSVM(init=init)):
+    for method in (*METHODS.values(), AlterPropSVM(init=["random", InvCal()], n_init=3)):
         pipeline = make_pipeline(StandardScaler(), clone(method).set_params(solver_tol=0.000123))
         html = pipeline._repr_html_()
         assert type(method).__name__ in html
         assert "0.000123" in html
-    assert "inv_cal" in html
-    assert "annealing=False" in html
+    assert "InvCal()" in html
 
 
 # --- probabilities calibrated by bags ---------------------------------------------------------

@@ -28,7 +28,6 @@ from propcvx import (
     CuttingPlanes,
     InvCal,
     MeanMap,
-    RandomStart,
     bag_target,
     class_proportions_of,
     fit_grid,
@@ -427,7 +426,7 @@ def test_a_bag_without_weight_has_no_say_in_its_mean():
 
 
 def test_weights_move_no_random_labels_to_other_instances():
-    clf = AlterPropSVM(init=RandomStart(3, annealing=False), random_state=0, max_iter=1)
+    clf = AlterPropSVM(init="random", n_init=3, annealing=False, random_state=0, max_iter=1)
     first, second = (clone(clf).fit(X, Y, weights) for weights in (None, 1.0 + 1e-9 * POSITIVE))
     assert_allclose(first.start_objectives_, second.start_objectives_, rtol=1e-4)
 

@@ -13,8 +13,6 @@ from propcvx import (
     CuttingPlanes,
     InvCal,
     MeanMap,
-    MethodStart,
-    RandomStart,
     fit_grid,
 )
 from propcvx.svm.kernels import FeatureMap
@@ -25,7 +23,7 @@ GRIDS = [
     (InvCal(kernel="rbf"), {"C_p": WEIGHTS, "epsilon": (0.0, 0.1)}),
     (AlterPropSVM(n_init=1, random_state=0), {"C": (0.1, 1.0), "C_p": (1.0, 10.0)}),
     (AlterPropSVM(n_init=1, random_state=0), {"kernel": ["linear", "rbf"], "C_p": (1.0, 10.0)}),
-    (AlterPropSVM(init=[MethodStart("inv_cal"), RandomStart()], random_state=0), {"C_p": WEIGHTS}),
+    (AlterPropSVM(init=["inv_cal", "random"], n_init=1, random_state=0), {"C_p": WEIGHTS}),
     (AlterPropSVM(solver="newton", n_init=1, random_state=0), {"C_p": (0.1, 10.0)}),
     (
         ConvPropSVM(relaxation=CuttingPlanes()),
