@@ -44,11 +44,9 @@ def test_code_on_a_page_runs_in_order(page, tmp_path, monkeypatch):
 
 def test_examples_of_the_readme_give_what_they_show(monkeypatch):
     monkeypatch.chdir(ROOT)
-    options = {
-        "module_relative": False,
-        "optionflags": doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE,
-    }
-    assert doctest.testfile(str(ROOT / "README.md"), **options) == (0, 16)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    result = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=flags)
+    assert result == (0, 16)
 
 
 def test_links_and_pictures_of_the_readme_are_there():
@@ -115,26 +113,13 @@ def test_solvers_have_a_word_on_their_page():
     assert [name for name in SOLVERS if f"`{name}`" not in terms] == []
 
 
-FOLDED = {"jupyter": {"outputs_hidden": True, "source_hidden": True}, "tags": ["hide-cell"]}
-
-
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
-def test_a_notebook_has_no_outputs_and_its_parts_in_order(path):
+def test_a_notebook_has_no_outputs_and_checks_what_it_says(path):
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     assert not any(cell.get("outputs") for cell in cells)
     texts = ["".join(cell["source"]) for cell in cells]
-    assert re.search(r"\*\*Takes\*\* \d+ minutes.*\*\*Before it:\*\*", texts[0], re.DOTALL)
-    assert "**You will be able to**" in texts[0]
-    exercises, checked = (
-        next(place for place, text in enumerate(texts) if head in text)
-        for head in ("## Exercises", "## What we checked")
-    )
+    (checked,) = (place for place, text in enumerate(texts) if "## What we checked" in text)
     assert "assert " in texts[checked + 1]
-    solutions = [cell for cell in cells[exercises:checked] if cell["cell_type"] == "code"]
-    assert len(solutions) >= 2
-    for cell in solutions:
-        cell["metadata"].pop("slideshow", None)
-        assert cell["metadata"] in ({"tags": ["check"]}, FOLDED)
 
 
 def test_every_part_of_the_paper_is_cited_and_on_its_page():

@@ -6,9 +6,7 @@ import threading
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.error import URLError
 from urllib.parse import unquote, urljoin, urlsplit
-from urllib.request import urlopen
 
 import pytest
 
@@ -147,19 +145,3 @@ def test_a_notebook_opens_in_a_browser_and_asks_for_nothing_but_python(browser, 
             opened_in_a_browser(window, address, IN_A_BROWSER[0])
         assert [url for url in window.elsewhere if not url.startswith(PYODIDE)] == []
         assert window.locator(".jp-Dialog").count() == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("notebook", IN_A_BROWSER)
-def test_a_notebook_reaches_its_first_plot_within_a_minute(browser, address, notebook):
-    try:
-        urlopen(PYODIDE, timeout=10).close()
-    except URLError as failure:
-        if not hasattr(failure, "code"):
-            pytest.skip(f"needs {PYODIDE}: {failure}")
-    with browser.new_page() as window:
-        opened_in_a_browser(window, address, notebook)
-        window.get_by_role("menuitem", name="Run", exact=True).click()
-        window.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        window.wait_for_selector(".jp-OutputArea-output img", timeout=60_000)
-        assert window.locator(".jp-OutputArea-output[data-mime-type*=error]").count() == 0

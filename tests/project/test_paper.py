@@ -9,7 +9,7 @@ import pytest
 from paper import labels, means, own_relaxation, relaxed, tables
 from small_problems import best_value, small_problem
 
-from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, bag_target
+from propcvx import ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.datasets import BaggedData
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.comparison import compare_relaxations
@@ -49,16 +49,13 @@ def taking(*names):
 @pytest.mark.parametrize("function", EQUAL)
 def test_a_result_is_what_it_has_to_be(function, data_home):
     check(function)
+    if function in taking("seed"):
+        check(function, seed=1)
 
 
 def test_the_third_table_is_not_reached():
     computed, printed = tables.table_3()
     assert np.all(np.array(computed) < np.array(printed) - 10.0)
-
-
-@pytest.mark.parametrize("function", taking("seed"))
-def test_a_result_holds_for_other_data(function):
-    check(function, seed=1)
 
 
 @pytest.mark.parametrize("function", taking("C"))
@@ -121,14 +118,3 @@ def test_figure_1_is_solved_to_proved_optimality(toy, intercept):
     clf = ConvPropSVM(relaxation=planes, intercept=intercept, solver_tol=1e-9).fit(toy.X, y)
     assert clf.bounds_.gap < 1e-6
     np.testing.assert_array_equal(clf.labeling_, toy.labels)
-
-
-def test_alter_psvm_on_heart_in_bags_of_64(data_dir):
-    """One fold of a split into bags of 64; the mean in the paper is 0.766."""
-    data = np.load(data_dir / "heart_split.npz")
-    train, test = data["train_idx"], data["test_idx"]
-    y = bag_target(data["train_bag_idx"], data["train_bag_prop"])
-    clf = AlterPropSVM(1.0, 10.0, init="mixed", start_weight=0.0, random_state=0).fit(
-        data["X"][train], y
-    )
-    assert clf.score(data["X"][test], data["y"][test]) >= 0.78

@@ -6,12 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import real_bags
-import roundings
 import starts
 import study
 import truth
-
-NAME = "gaussians 10%"
 
 
 def test_a_cell_is_measured_once_and_an_interruption_costs_only_the_one_at_work(tmp_path):
@@ -31,19 +28,6 @@ def test_a_cell_is_measured_once_and_an_interruption_costs_only_the_one_at_work(
     assert list(rows.name) == ["a", "b", "a", "b", "c"]
 
 
-def fewer(name):
-    """A part of a generated set."""
-    return (part[:80] for part in study.labelled(name))
-
-
-def test_one_cut_is_one_labeling_whatever_the_rounding(monkeypatch):
-    monkeypatch.setattr(roundings, "labelled", fewer)
-    rows = pd.DataFrame(roundings.measure(0, NAME, 32))
-    assert len(rows) == len(roundings.STOPS) * len(roundings.ROUNDINGS)
-    first = rows[(rows["cuts"] == 1) & (rows["rounding"] != "polished")]
-    assert first["right"].nunique() == 1
-
-
 @pytest.mark.parametrize(("size", "epsilon"), truth.BAGS)
 @pytest.mark.parametrize("C", [0.01, 0.1])
 def test_no_true_labeling_is_better_than_a_proved_one(size, epsilon, C):
@@ -53,8 +37,8 @@ def test_no_true_labeling_is_better_than_a_proved_one(size, epsilon, C):
 
 
 def test_algorithm_1_leaves_even_the_true_labels_for_a_lower_objective(monkeypatch):
-    monkeypatch.setattr(starts, "labelled", fewer)
-    rows = pd.DataFrame(starts.measure(0, NAME, 8)).set_index("start")
+    monkeypatch.setattr(starts, "labelled", lambda name: [x[:80] for x in study.labelled(name)])
+    rows = pd.DataFrame(starts.measure(0, "gaussians 10%", 8)).set_index("start")
     assert rows.objective["from true labels"] <= rows.objective[starts.TRUE]
     assert rows.right[starts.TRUE] == 100.0
     assert (rows.right.drop(starts.TRUE) < 100.0).all()

@@ -1,15 +1,11 @@
 """Methods beside those of the paper: ecological regression, and another package's."""
 
-import io
-import json
 import os
 import sys
-from types import SimpleNamespace
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from reproduction import Cell, llp_learn_script, run_plan
+from reproduction import Cell, run_plan
 from reproduction.methods import LLP_LEARN
 from reproduction.other_methods import PYTHON, GoodmanRegression, LLPLearn, LLPLearnError
 from small_problems import small_problem
@@ -49,26 +45,6 @@ def test_a_failure_of_llp_learn_is_in_the_message(monkeypatch):
     problem = small_problem(0)
     with pytest.raises(LLPLearnError, match=r"llp-learn .*EM.*: ModuleNotFoundError: .*llp_l"):
         LLPLearn("EM").fit(problem.X, problem.y)
-
-
-def test_the_script_gives_bags_and_parameters_to_llp_learn(monkeypatch, capsys):
-    """With something in place of llp-learn, which is installed nowhere near."""
-    made = Mock()
-    made.return_value.fit.side_effect = lambda *bags: print("what llp-learn prints")
-    made.return_value.model.coef_ = np.array([[1.0, 2.0]])
-    made.return_value.model.intercept_ = np.array([0.5])
-    for module, method in (("alter", "alterSVM"), ("em", "EM")):
-        monkeypatch.setitem(sys.modules, f"llp_learn.{module}", SimpleNamespace(**{method: made}))
-    bags = {"X": [[1.0, 2.0]] * 2, "bags": [0, 1], "proportions": [1.0, 0.0]}
-    data = io.BytesIO()
-    np.savez(data, **bags)
-    data.seek(0)
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data))
-    llp_learn_script.main(**LLPLearn("alterSVM", 2.0, 3.0, random_state=7).get_params())
-    assert json.loads(capsys.readouterr().out) == [[1.0, 2.0], 0.5]
-    assert made.call_args.kwargs == {"C": 2.0, "C_p": 3.0, "random_state": 7}
-    received = made.return_value.fit.call_args.args
-    assert [part.tolist() for part in received] == list(bags.values())
 
 
 @pytest.mark.skipif(not os.environ.get(PYTHON), reason=f"{PYTHON} names no Python with llp-learn")

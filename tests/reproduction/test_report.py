@@ -55,16 +55,6 @@ def test_uncorrected_it_is_the_paired_t_test():
     assert paired_p_value(np.array([0.0, 2.0]), np.zeros(2), 3).tolist() == [1.0, 0.0]
 
 
-def test_the_correction_keeps_the_level_where_differences_are_correlated():
-    # Nadeau and Bengio: correlation n_test / (n_test + n_train), here 1/5 as in five folds.
-    random, n_draws = np.random.default_rng(0), 4000
-    common = random.normal(size=(n_draws, 1)) * np.sqrt(1 / 5)
-    draws = common + random.normal(size=(n_draws, 25)) * np.sqrt(4 / 5)
-    sample = draws.mean(axis=1), draws.std(axis=1, ddof=1), 25
-    corrected = np.mean(paired_p_value(*sample, 1 / 4) < 0.05)
-    assert abs(corrected - 0.05) < 4 * np.sqrt(0.05 * 0.95 / n_draws)
-
-
 def test_methods_are_compared_on_the_splits_of_whole_repetitions_that_both_have():
     shares = {"InvCal": [[0.80, 0.82, 0.81, 0.84, 0.80], [0.9] * 5, [0.5] * 5]}
     shares["MeanMap"] = [[0.78, 0.81, 0.80, 0.80, 0.79], [0.1] * 4]

@@ -79,17 +79,6 @@ def test_a_last_line_that_is_not_whole_is_dropped(file, uninterrupted):
     assert content(file) == [row for row in uninterrupted[0] if row["key"] in keys]
 
 
-def test_a_failure_is_kept_and_tried_again(file):
-    wrong = Cell("blobs", "linear", 6, "MeanMap", 0, 0, UNTUNED.with_options(bags="own"))
-    for attempt in (1, 2):
-        done, (failed,) = run_plan([wrong, PLAN[0]], file, progress=False)
-        assert done == 2 - attempt
-        assert "bags='own' needs data" in failed
-    failure = read_results(file).set_index("key").loc[wrong.key]
-    assert failure["error"].startswith("InputError: bags='own'")
-    assert failure[["accuracy", "validation_error", "objective"]].isna().all()
-
-
 def test_results_go_through_parquet_and_the_last_file_has_the_result(file):
     run_plan(PLAN[:3], file, progress=False)
     first, compact = read_results(file), file.with_suffix(".parquet")
