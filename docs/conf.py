@@ -15,13 +15,12 @@ sys.path.append(str(HERE / "results"))
 import equal_shares  # noqa: E402
 import halves  # noqa: E402
 import in_browser  # noqa: E402
-import mistake_table  # noqa: E402
 import natural  # noqa: E402
+import package_tables  # noqa: E402
 import paper_equations  # noqa: E402
 import real_bags  # noqa: E402
 import report_tables  # noqa: E402
 import result_tables  # noqa: E402
-import solver_tables  # noqa: E402
 import without_labels  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
 
@@ -72,11 +71,11 @@ executing = subprocess.Popen([*jcache, "execute", *options], stdout=subprocess.D
 
 # The tables on the pages about solvers and errors are those of the package at hand.
 myst_substitutions = {
-    "class_table": solver_tables.class_table(),
-    "program_table": solver_tables.program_table(),
+    "class_table": package_tables.class_table(),
+    "program_table": package_tables.program_table(),
     "aims": result_tables.bounds_table("aims.json"),
-    "mistake_tables": mistake_table.mistake_tables(),
-    "warning_table": mistake_table.warning_table(),
+    "mistake_tables": package_tables.mistake_tables(),
+    "warning_table": package_tables.warning_table(),
     **paper_equations.equation_pages(),
     **report_tables.pages(),
     **equal_shares.pages(),

@@ -105,6 +105,7 @@ def large_bags_table() -> str:
     groups = entries.groupby(["data", "method"], sort=False)
     table = groups[[*columns]].mean().rename(columns=columns)
     table = table.join(pd.DataFrame(by_drawing).groupby(["data", "method"]).mean())
+    table.loc[("mean", ""), :] = table.mean()
     return rows_table(table.map("{:.1f}".format).reset_index())
 
 

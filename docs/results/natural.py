@@ -210,7 +210,8 @@ def picture():
             ax.plot(values, place + jitter, ".", alpha=0.6)
             ax.plot(values.mean(), place, "k|", markersize=18)
         ax.set(title=title, xlim=(-0.5, 1.2), xlabel="share of what labels gain in AUC")
-        ax.vlines([0.0, 1.0], *ax.get_ylim(), "0.8", zorder=0)
+        for end in (0.0, 1.0):
+            ax.axvline(end, color="0.8", zorder=0)
     axes[0].set_yticks(range(len(names)), names)
     return figure
 

@@ -18,8 +18,8 @@ from propcvx.solvers import SOLVERS
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "docs"))
+import package_tables  # noqa: E402
 import paper_equations  # noqa: E402
-import solver_tables  # noqa: E402
 
 MOST_ENTRIES, MOST_WORDS = 34, 30_000
 """Of the menu, and of pages and notebooks; a page that makes them more has to replace another."""
@@ -94,7 +94,7 @@ def test_names_at_the_top_are_those_of_the_api():
 
 
 def test_programs_have_a_row_in_their_table():
-    named = set(re.findall(r"~propcvx\.programs\.(\w+)", solver_tables.program_table()))
+    named = set(re.findall(r"~propcvx\.programs\.(\w+)", package_tables.program_table()))
     functions = {name for name in programs.__all__ if isfunction(getattr(programs, name))}
     parts = {"build", "inv_cal_targets", "mixture", "square_loss_matrix", "svm_dual_parameters"}
     assert named == functions - parts
