@@ -90,9 +90,10 @@ pages: docs $(TESTS)
 student:
 	$(PYTHON) docs/student.py build/student
 
-# Slides of two lectures, which need no network to be shown.
-slides: $(VENV)/with-solvers,exact,docs,slides
-	$(BIN)/python docs/slides.py build/slides
+# Slides of two lectures; a browser fetches reveal.js and MathJax to show them.
+slides: $(CHECKS)
+	$(BIN)/jupyter nbconvert --to slides --execute --output-dir build/slides \
+		notebooks/01_learning_from_proportions.ipynb notebooks/05_cutting_planes.ipynb
 
 # What a release publishes, in dist/, and the tests on it, installed by itself.
 dist: $(VENV)/with-dist

@@ -12,23 +12,17 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 sys.path.append(str(HERE / "results"))
 
-import citation_entry  # noqa: E402
-import claims  # noqa: E402
 import equal_shares  # noqa: E402
 import halves  # noqa: E402
 import in_browser  # noqa: E402
-import large_bags  # noqa: E402
-import metric  # noqa: E402
-import mistake_table  # noqa: E402
 import natural  # noqa: E402
+import package_tables  # noqa: E402
 import paper_equations  # noqa: E402
 import real_bags  # noqa: E402
 import report_tables  # noqa: E402
 import result_tables  # noqa: E402
-import solver_tables  # noqa: E402
 import without_labels  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
-from paper import pages as paper_pages  # noqa: E402
 
 import propcvx  # noqa: E402
 
@@ -77,28 +71,22 @@ executing = subprocess.Popen([*jcache, "execute", *options], stdout=subprocess.D
 
 # The tables on the pages about solvers and errors are those of the package at hand.
 myst_substitutions = {
-    "class_table": solver_tables.class_table(),
-    "program_table": solver_tables.program_table(),
+    "class_table": package_tables.class_table(),
+    "program_table": package_tables.program_table(),
     "aims": result_tables.bounds_table("aims.json"),
-    "mistake_tables": mistake_table.mistake_tables(),
-    "warning_table": mistake_table.warning_table(),
-    "software_citation": citation_entry.software_citation(),
+    "mistake_tables": package_tables.mistake_tables(),
+    "warning_table": package_tables.warning_table(),
     **paper_equations.equation_pages(),
     **report_tables.pages(),
-    **claims.pages(),
     **equal_shares.pages(),
-    **large_bags.pages(),
     **real_bags.pages(),
     **natural.pages(),
     **halves.pages(),
-    **metric.pages(),
     **without_labels.pages(),
 }
 
-report_tables.draw_choices(HERE / "generated")
-claims.draw(HERE / "generated")
+report_tables.draw(HERE / "generated")
 result_tables.draw_bounds("bounds_heart.json", HERE / "generated")
-paper_pages.write_pages(HERE / "generated/paper")
 executing.wait()
 
 # Those that can run in a browser do so in build/docs/lite.

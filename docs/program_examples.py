@@ -14,9 +14,7 @@ from sklearn.preprocessing import minmax_scale
 from propcvx import programs as p
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.checks import check_choice, check_count, check_number
-from propcvx.datasets import BaggedData, load_real, random_bags
-from propcvx.errors import InputError
+from propcvx.datasets import BaggedData, random_bags
 from propcvx.estimators.second_moments import pooled_covariances
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
@@ -25,40 +23,12 @@ CUTS = 8
 """Number of labelings in a program over a subset of the labelings."""
 
 
-def sample_in_bags(name: str, n_instances: int, bag_size: int, seed: int) -> BaggedData:
-    """Random instances of a data set, in random bags.
-
-    Parameters
-    ----------
-    name : str
-        The name of a real set, as :func:`propcvx.datasets.load_real` takes it, or
-        ``"generated"``, which needs no file: two Gaussian classes that overlap, in five features.
-    n_instances : int
-        Number of instances that are drawn.
-    bag_size : int
-    seed : int
-        Of the instances and the bags.
-
-    Raises
-    ------
-    InputError
-        If there is no such set, its file does not exist, or it has fewer instances.
-    """
-    check_count("n_instances", n_instances)
-    if name == "generated":
-        centers = np.outer([-1.0, 1.0], np.full(5, 0.5))
-        X, index = make_blobs(n_instances, centers=centers, random_state=seed)
-        X, labels = minmax_scale(X, (-1, 1)), np.where(index > 0, 1.0, -1.0)
-    else:
-        try:
-            X, labels = load_real(name, random_state=seed)
-        except InputError as error:
-            raise InputError(f"{str(error).rstrip('.')}; 'generated' needs no file.") from error
-    if n_instances > len(X):
-        raise InputError(f"n_instances must be at most {len(X)}, all of {name}, got {n_instances}.")
-    drawn = np.sort(np.random.RandomState(seed).permutation(len(X))[:n_instances])
-    bags = random_bags(labels[drawn], bag_size, random_state=seed)
-    return BaggedData.of(X[drawn], labels[drawn], bags)
+def sample_in_bags(n_instances: int, bag_size: int, seed: int) -> BaggedData:
+    """Two Gaussian classes that overlap, in five features, in random bags."""
+    centers = np.outer([-1.0, 1.0], np.full(5, 0.5))
+    X, index = make_blobs(n_instances, centers=centers, random_state=seed)
+    X, labels = minmax_scale(X, (-1, 1)), np.where(index > 0, 1.0, -1.0)
+    return BaggedData.of(X, labels, random_bags(labels, bag_size, seed))
 
 
 class Parts:
@@ -189,37 +159,24 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ProgramAt:
-    """A program of some size on data, for tests and tables.
+    """A program of some size on generated data, for tests and tables.
 
     Attributes
     ----------
     program : str
         A name in ``PROGRAMS``.
     instances : int
-    data : str
-        A real set by name, or ``"generated"``.
-    C : float
     bag_size : int
-    seed : int
-        Of the instances and the bags.
     """
 
     program: str
     instances: int
-    data: str = "generated"
-    C: float = 1.0
     bag_size: int = 8
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_choice("program", self.program, PROGRAMS)
-        check_number("C", self.C, above=0.0)
 
     @property
     def parts(self) -> Parts:
-        """The parts that it is built from."""
-        sample = sample_in_bags(self.data, self.instances, self.bag_size, self.seed)
-        return Parts(sample, self.C)
+        """The parts that it is built from, with C = 1."""
+        return Parts(sample_in_bags(self.instances, self.bag_size, seed=0), C=1.0)
 
     def __call__(self) -> p.Program:
         """The program, fresh."""

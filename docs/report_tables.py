@@ -1,25 +1,22 @@
 """The tables of accuracies on the pages and in the README: of docs/results/tables.parquet.
 
-``python docs/report_tables.py`` writes those in the README anew.
+``python docs/report_tables.py`` prints the one in the README.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from reproduction import entries as frames
 from reproduction import report
-from reproduction.entries import (
-    COLUMN,
-    LEVEL,
-    PLACE,
-    PRINTED_REPETITIONS,
-    REPETITION,
-)
-from reproduction.experiments import EXPERIMENTS, PAPER
+from reproduction.entries import COLUMN, LEVEL, PLACE, PRINTED_REPETITIONS, REPETITION, printed
+from reproduction.experiments import EXPERIMENTS, PAPER, SMALL, TABLE_DATA
+from reproduction.methods import BY_DEFAULT, UNTUNED
+from reproduction.report import rows_table
 from reproduction.results import read_results
 from scipy.stats import ttest_ind_from_stats
 from shown import accuracy_by_bag_size, svg_text
@@ -30,35 +27,30 @@ PRINTED = ("figure1", "table-linear", "table-large", "table-rbf", "robustness")
 """Experiments of which the paper prints accuracies."""
 BOTH = ("table-linear", "table-rbf")
 """Tables 2 and 4."""
-CHOICES = CHOSEN, FOR_ALL, BY_TEST, FOR_ALL_BY_TEST = (
-    "each fold, bag error",
-    "all folds, bag error",
-    "each fold, test accuracy",
-    "all folds, test accuracy",
-)
-"""What one combination of parameters is chosen for, and by what; most tables have the first."""
-LARGE = 32
-"""Size from which bags count as large."""
+EARLIER, ALTER = PAPER[:2], PAPER[2]
+FIXED: dict[str, dict[str, Any]] = {
+    "MeanMap": {"lam": 1.0, "likelihood": "mean"},
+    "InvCal": {"C_p": 1.0, "epsilon": 0.01},
+    "alter-pSVM": {"C": 1.0, "C_p": 10.0},
+    "conv-pSVM": {"C": 1.0, "epsilon": 0.01, "intercept": "center", "relaxation__max_cuts": 1},
+}
+"""The middle of each method's grid."""
 
 FILE = Path(__file__).with_name("results") / "tables.parquet"
-README = Path(__file__).parents[1] / "README.md"
-MARKED = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTALL)
-
-Groups = Mapping[str, pd.DataFrame]
 
 
 def pages() -> dict[str, str]:
     """What the pages show, by the names that they use."""
-    both, everything = entries_of(*BOTH, done=True), entries_of(*BOTH)
+    claims = [differences(name, ALTER, EARLIER) for name in BOTH]
+    in_paper = [printed_differences(name) for name in BOTH]
+    both = [pd.concat(parts) for parts in zip(claims, in_paper, strict=True)]
+    today = differences(BOTH[0], BY_DEFAULT[0], EARLIER)
+    alter = differences(BOTH[0], BY_DEFAULT[1], (ALTER,))
+    in_short = {EXPERIMENTS[name].about: entries_of(name) for name in PRINTED}
     return {
         "results_hash": report.file_hash(FILE),
-        "results_in_short": report.summary_table(
-            {EXPERIMENTS[name].about: entries_of(name) for name in PRINTED}
-        ),
-        "results_by_size": report.summary_table(
-            {**report.by_bag_size(everything), **by_repetitions(everything)}
-        ),
-        "results_differences": differences_table(by_method(both)),
+        "results_in_short": report.summary_table(in_short),
+        "results_by_size": report.summary_table(report.by_bag_size(entries_of(*BOTH))),
         "results_by_data": _accuracies("table-linear"),
         "results_gaussian": _accuracies("table-rbf"),
         "results_equal": _accuracies("robustness"),
@@ -67,6 +59,10 @@ def pages() -> dict[str, str]:
         "results_natural": _accuracies("natural"),
         "results_seconds": seconds_table(),
         "results_tests": tests_text("table-linear"),
+        "results_large_bags": large_bags_table(),
+        "results_claim": rows_table(beside(*both)),
+        "results_today": rows_table(beside(today, alter)),
+        "results_untuned": untuned_table(),
     }
 
 
@@ -77,106 +73,98 @@ def results() -> pd.DataFrame:
 
 
 @cache
-def _points_of(experiment: str) -> pd.DataFrame:
+def points_of(experiment: str) -> pd.DataFrame:
+    """The results of an experiment."""
     return frames.points_of(results(), frames.planned([experiment]))
-
-
-def points_of(*experiments: str) -> pd.DataFrame:
-    """The results of some experiments."""
-    parts = [_points_of(name) for name in EXPERIMENTS if name in experiments]
-    return pd.concat(parts, ignore_index=True)
 
 
 @cache
 def _entries_of(experiment: str) -> pd.DataFrame:
-    """The entries of an experiment, with means and deviations for each of ``CHOICES``."""
-    points = _points_of(experiment)
-    choices = choices_of(points).groupby(PLACE)
-    more = choices.mean().join(choices.std().add_prefix("std, "))
-    return frames.entries_of(points).join(more, on=PLACE)
-
-
-def combinations_of(points: pd.DataFrame) -> pd.DataFrame:
-    """Each combination of parameters in all folds of each complete repetition.
-
-    Columns are the error on validation bags, summed, and the accuracy in percent.
-    """
-    whole, by = points[points["complete"]], [*REPETITION, "parameters"]
-    errors = whole.groupby(by, sort=False)["validation_error"].sum()
-    return errors.to_frame().assign(accuracy=frames.pooled(whole, by)).reset_index()
-
-
-def choices_of(points: pd.DataFrame) -> pd.DataFrame:
-    """Accuracies of each complete repetition in percent, a column for each of ``CHOICES``."""
-    each, grid = frames.accuracies_of(points), combinations_of(points)
-    # Sums of the same bags can differ in their last digit, so they are compared to nine digits.
-    grid["validation_error"] = grid["validation_error"].round(9)
-    groups = grid.groupby(REPETITION)
-    chosen = {
-        FOR_ALL: groups["validation_error"].idxmin(),
-        FOR_ALL_BY_TEST: groups["accuracy"].idxmax(),
-    }
-    for_all = {
-        choice: grid.loc[rows].set_index(REPETITION)["accuracy"] for choice, rows in chosen.items()
-    }
-    return pd.DataFrame({CHOSEN: each["accuracy"], BY_TEST: each["by test"], **for_all})
+    return frames.entries_of(points_of(experiment))
 
 
 def entries_of(*experiments: str, done: bool = False) -> pd.DataFrame:
     """The entries of some experiments; those of which a repetition is done, or all."""
-    parts = [_entries_of(name) for name in EXPERIMENTS if name in experiments]
-    entries = pd.concat(parts, ignore_index=True)
+    entries = pd.concat(map(_entries_of, experiments), ignore_index=True)
     return entries[entries["repetitions"] > 0] if done else entries
 
 
-def by_repetitions(entries: pd.DataFrame) -> Groups:
-    """Entries by how many repetitions are done, most first."""
-    groups = reversed(list(entries.groupby("repetitions")))
-    return {f"repetitions: {count}": group for count, group in groups}
-
-
-def small_and_large(entries: pd.DataFrame) -> Groups:
-    """Entries with small bags, and those with bags of ``LARGE`` and more."""
-    large = entries["bag_size"] >= LARGE
-    return {
-        f"bags of {', '.join(map(str, sorted(part['bag_size'].unique())))}": part
-        for part in (entries[~large], entries[large])
+def large_bags_table() -> str:
+    """Accuracies in bags of 32 and 64, linear kernel, in the paper and in four ways here."""
+    points = points_of("drawings").query("kernel == 'linear' and method in @PAPER and complete")
+    texts = points["method"].map(lambda name: json.dumps(FIXED[name], sort_keys=True))
+    by_drawing = {
+        "twenty drawings": frames.accuracies_of(points)["accuracy"],
+        "twenty drawings, fixed parameters": frames.pooled(
+            points[points["parameters"] == texts], REPETITION
+        ),
     }
+    entries = entries_of("table-linear")
+    entries = entries[entries["data"].isin(SMALL) & (entries["bag_size"] >= 32)]
+    columns = {"print": "paper", "accuracy": "five drawings", "by test": "five, chosen by test"}
+    groups = entries.groupby(["data", "method"], sort=False)
+    table = groups[[*columns]].mean().rename(columns=columns)
+    table = table.join(pd.DataFrame(by_drawing).groupby(["data", "method"]).mean())
+    table.loc[("mean", ""), :] = table.mean()
+    return rows_table(table.map("{:.1f}".format).reset_index())
 
 
-def by_method(entries: pd.DataFrame) -> Groups:
-    """Entries by method, those with large bags apart."""
-    return {
-        f"{method}, {sizes}": group
-        for sizes, part in small_and_large(entries).items()
-        for method, group in part.groupby("method", sort=False)
-    }
+@cache
+def with_untuned(table: str) -> pd.DataFrame:
+    """The results of Table 2 or 4, and of the methods that are not tuned, with the same kernel."""
+    tuned, others = points_of(table), points_of("untuned")
+    kernel = tuned["kernel"].iloc[0]
+    others = others[(others["kernel"] == kernel) & others["data"].isin(TABLE_DATA)]
+    return pd.concat([tuned, others.assign(experiment=table)], ignore_index=True)
 
 
-def differences_table(groups: Groups) -> str:
-    """Mean differences to print, if parameters were chosen in other ways."""
-    return report.rows_table(
-        {"": name, "entries": len(beside)}
-        | {choice: difference_text(beside, choice) for choice in CHOICES}
-        for name, entries in groups.items()
-        if len(beside := entries[entries["side"] != ""])
-    )
+def differences(table: str, method: str, rivals: tuple[str, ...]) -> pd.DataFrame:
+    """Points by which a method is ahead of the best rival, sets by bag sizes, as texts.
+
+    They are means over the splits that both have; a star marks p < 0.05 by the corrected test.
+    """
+    tests = frames.paired_tests(with_untuned(table))
+    tests = tests.query("first == @method and second in @rivals")
+    tests = tests.loc[tests.groupby(COLUMN)["difference"].idxmin()]
+    stars = np.where(tests["p_value"] < LEVEL, "*", "")
+    texts = tests.assign(text=tests["difference"].map("{:+.1f}".format) + stars)
+    of_sets = texts.pivot(index="data", columns="bag_size", values="text").loc[[*TABLE_DATA]]
+    mean = tests.groupby("bag_size")["difference"].mean().map("{:+.1f}".format)
+    return pd.concat([of_sets, mean.to_frame("mean").T])
 
 
-def difference_text(entries: pd.DataFrame, choice: str = "accuracy") -> str:
-    """Mean difference to print, in brackets how many lie within two printed deviations of it."""
-    differences = entries[choice] - entries["print"]
-    within = (differences.abs() <= 2.0 * entries["print_std"]).sum()
-    return f"{differences.mean():+.1f} ({within})"
+def printed_differences(table: str) -> pd.DataFrame:
+    """The mean over the sets of what the paper prints for alter-pSVM less the better of two."""
+    wide = printed().sort_index().loc[table, "print"].unstack("method")
+    ahead = wide[ALTER] - wide[[*EARLIER]].max(axis=1)
+    mean = ahead.groupby("bag_size").mean().map("{:+.1f}".format)
+    return mean.to_frame("mean in the paper").T
+
+
+def beside(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """Texts of two tables in the same cells."""
+    return (first + " / " + second).rename_axis("bags of").reset_index()
+
+
+def untuned_table() -> str:
+    """Mean accuracy of each method over the sets."""
+    of_sets = means([*PAPER, *UNTUNED, *BY_DEFAULT]).groupby("bag_size").mean()
+    return rows_table(of_sets.T.map("{:.1f}".format).rename_axis("bags of").reset_index())
+
+
+def means(methods: Sequence[str]) -> pd.DataFrame:
+    """Accuracy by set and size of bags, linear kernel, over the drawings that all methods have."""
+    wide = frames.accuracies_of(with_untuned("table-linear"))["accuracy"].unstack("method")
+    return wide[[*methods]].dropna().groupby(["data", "bag_size"]).mean()
 
 
 def tests_text(experiment: str) -> str:
     """How many comparisons with earlier methods are significant, ours and as printed."""
     tests = frames.paired_tests(points_of(experiment))
-    tests = tests[tests["first"].isin(PAPER[2:]) & tests["second"].isin(PAPER[:2])]
+    tests = tests[tests["first"].isin(PAPER[2:]) & tests["second"].isin(EARLIER)]
     ours, sample = tests["difference"], tests[["difference", "deviation", "n_splits"]]
     plain = frames.paired_p_value(*(sample[column] for column in sample))
-    paper = frames.printed()[["print", "print_std"]]
+    paper = printed()[["print", "print_std"]]
     first, second = (
         paper.reindex(pd.MultiIndex.from_frame(tests[[*COLUMN, side]])).to_numpy().T
         for side in ("first", "second")
@@ -198,43 +186,21 @@ def _verdicts(differences: Iterable[float], p_values: Iterable[float]) -> str:
     return f"{signs.count(1.0)} are better and {signs.count(-1.0)} worse"
 
 
-def means_table(name: str) -> str:
-    """A table in short: the mean over the data sets of which all bag sizes are done.
+def readme_table() -> str:
+    """Table 2 in short: the mean over the data sets.
 
     Where twenty drawings were run, an entry is their mean.
     """
-    entries = with_all_drawings(entries_of(name, done=True))
-    whole = entries.groupby("data")["method"].transform("size")
-    entries = entries[whole == len(PAPER) * entries["bag_size"].nunique()]
+    entries, key = entries_of("table-linear"), PLACE[1:]
+    drawn = entries_of("drawings", done=True).set_index(key)["accuracy"]
+    more = drawn.reindex(pd.MultiIndex.from_frame(entries[key])).set_axis(entries.index)
+    entries["accuracy"] = more.fillna(entries["accuracy"])
     means = entries.groupby(["method", "bag_size"], sort=False)[["accuracy", "print"]].mean()
-    counts = entries.groupby("data", sort=False)["repetitions"].agg(from_to)
-    done = (
-        f"{', '.join(group.index)} have {count}"
-        for count, group in counts.groupby(counts, sort=False)
-    )
-    note = (
-        "Accuracies in percent, means over the data sets; the paper's are in brackets. The paper "
-        f"draws the bags of each data set five times; here {' and '.join(done)} drawings."
-    )
-    table = report.by_size_table(
+    return report.by_size_table(
         means.reset_index(),
-        f"{EXPERIMENTS[name].about}, bags of",
+        f"{EXPERIMENTS['table-linear'].about}, bags of",
         lambda mean: f"{mean['accuracy']:.1f} ({mean['print']:.1f})",
     )
-    return f"{table}\n\n{note}"
-
-
-def with_all_drawings(entries: pd.DataFrame) -> pd.DataFrame:
-    """Entries of a table with the accuracy of all drawings where more were run than for it."""
-    key = PLACE[1:]
-    drawn = entries_of("drawings", done=True).set_index(key)[["accuracy", "repetitions"]]
-    more = drawn.reindex(pd.MultiIndex.from_frame(entries[key])).set_axis(entries.index)
-    return entries.assign(**more.combine_first(entries[list(more)]).astype(drawn.dtypes))
-
-
-def from_to(counts: pd.Series) -> str:
-    """How many repetitions there are, such as "5" or "1 to 5"."""
-    return " to ".join(map(str, sorted({counts.min(), counts.max()})))
 
 
 def seconds_table() -> str:
@@ -252,38 +218,40 @@ def _accuracies(name: str) -> str:
     return "\n\n".join(report.accuracy_table(group) for _, group in groups)
 
 
-def draw_choices(folder: Path) -> None:
-    """What choosing parameters by test accuracy would have given, as a picture."""
+def draw(folder: Path) -> None:
+    """The pictures of the page."""
     folder.mkdir(exist_ok=True)
-    (folder / "choices.svg").write_text(svg_text(choices_figure()), encoding="utf-8")
+    for name, figure in {"choices": choices_figure, "claims": claims_figure}.items():
+        (folder / f"{name}.svg").write_text(svg_text(figure()), encoding="utf-8")
 
 
 def choices_figure() -> Figure:
     """Mean accuracy over data sets and kernels against bag size, by how parameters are chosen."""
     lines = {
-        "chosen by bag error": CHOSEN,
-        "paper": "print",
-        "chosen by test accuracy": FOR_ALL_BY_TEST,
+        "accuracy": "chosen by bag error",
+        "print": "paper",
+        "by test": "chosen by test labels",
     }
-    means = entries_of(*BOTH, done=True).groupby(["method", "bag_size"])[[*lines.values()]].mean()
-    panels = {}
-    for method in PAPER:
-        row = means.loc[method]
-        bars = np.full(len(row), np.nan)
-        panels[method] = {
-            name: (row.index.to_numpy(float), row[column].to_numpy(), bars)
-            for name, column in lines.items()
+    means = entries_of(*BOTH).groupby(["method", "bag_size"])[[*lines]].mean()
+    return accuracy_by_bag_size(_panels(means.rename(columns=lines), PAPER))
+
+
+def claims_figure() -> Figure:
+    """Accuracy against bag size, linear kernel, a panel for each set."""
+    shown = means((*PAPER[:3], *BY_DEFAULT))
+    return accuracy_by_bag_size(_panels(shown, TABLE_DATA), columns=4, width=2.2)
+
+
+def _panels(frame: pd.DataFrame, names: Iterable[str]) -> Mapping[str, Any]:
+    """A panel for each name, a line for each column, without error bars."""
+    return {
+        panel: {
+            name: (line.index.to_numpy(float), line.to_numpy(), np.full(len(line), np.nan))
+            for name, line in frame.loc[panel].items()
         }
-    return accuracy_by_bag_size(panels)
-
-
-def readme_text() -> str:
-    """The README with the results of the file."""
-    return MARKED.sub(
-        lambda match: f"{match[1]}\n{means_table('table-linear')}\n\n{match[2]}",
-        README.read_text(encoding="utf-8"),
-    )
+        for panel in names
+    }
 
 
 if __name__ == "__main__":
-    README.write_text(readme_text(), encoding="utf-8")
+    print(readme_table())

@@ -37,7 +37,6 @@ def spread_text(mean: float, deviation: float) -> str:
 
 def accuracy_by_bag_size(
     panels: Mapping[str, Mapping[str, Line]],
-    title: str = "",
     *,
     columns: int = 2,
     width: float = 3.6,
@@ -49,8 +48,6 @@ def accuracy_by_bag_size(
     panels : mapping of str to mapping of str to Line
         For each method lines by name, as bag sizes, accuracies in percent and half
         lengths of error bars; NaN is no bar.  Lines of one name look alike in all panels.
-    title : str
-        Above the whole.
     columns : int
         Panels in a row.
     width : float
@@ -71,7 +68,6 @@ def accuracy_by_bag_size(
         ax.set_xlabel("instances in a bag")
         ax.tick_params(labelbottom=True)
     figure.supylabel("accuracy on test instances (%)", fontsize="medium")
-    figure.suptitle(title)
     return figure
 
 

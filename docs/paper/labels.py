@@ -5,7 +5,6 @@ from itertools import pairwise, product
 import numpy as np
 from small_problems import small_problem
 
-from paper import result
 from propcvx import AlterPropSVM
 from propcvx.labelings.feasible import best_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
@@ -18,30 +17,24 @@ def all_labelings(n):
     return np.array(list(product((-1.0, 1.0), repeat=n)))
 
 
-@result("Proposition 1", tol=1e-12)
 def proposition_1(n=8, seed=0):
     r"""With the number of positives of a bag given, sorting finds the best labels.
 
-    Problem
-    -------
-    :math:`\min_y \sum_i L(y_i, f_i)` over the labelings of one bag with :math:`R` positives.
+    Notes
+    -----
+    **Problem.** :math:`\min_y \sum_i L(y_i, f_i)` over the labelings of one bag with :math:`R`
+    positives.
 
-    Method
-    ------
-    Sort by :math:`\delta_i = L(-1, f_i) - L(1, f_i)`, what label :math:`i` gains by being positive;
-    the first :math:`R` become positive.
+    **Method.** Sort by :math:`\delta_i = L(-1, f_i) - L(1, f_i)`, what label :math:`i` gains by
+    being positive; the first :math:`R` become positive.
 
-    Guaranteed
-    ----------
-    The least sum for every :math:`R`: exchanging a positive and a negative label out of this order
-    never gains.  Compared with all :math:`2^n` labelings.
+    **Guaranteed.** The least sum for every :math:`R`: exchanging a positive and a negative label
+    out of this order never gains. Compared with all :math:`2^n` labelings.
 
-    Reference
-    ---------
-    Proposition 1, ``prop:inner``.
+    **Reference.** Proposition 1, ``prop:inner``.
 
-    Example
-    -------
+    Examples
+    --------
     >>> by_sorting, by_trying_all = proposition_1(n=3)
     >>> np.round(by_sorting, 4).tolist()  # with no positive, one, two and three
     [9.2859, 4.7578, 1.8003, 0.1997]
@@ -56,32 +49,25 @@ def proposition_1(n=8, seed=0):
     return by_sorting, [losses[counts == R].min() for R in ranks]
 
 
-@result("Proposition 2", tol=1e-12)
 def proposition_2(sizes=(2, 3, 5), loss="absolute", seed=0):
     r"""The best labels of all bags are found by one sort of each bag.
 
-    Problem
-    -------
-    Equation (7): :math:`\min_y \sum_i L(y_i, f_i) + \sum_k \omega_k L_p(\tilde p_k(y), p_k)` over
-    all labelings.
+    Notes
+    -----
+    **Problem.** Equation (7): :math:`\min_y \sum_i L(y_i, f_i) + \sum_k \omega_k L_p(\tilde p_k(y),
+    p_k)` over all labelings.
 
-    Method
-    ------
-    :func:`propcvx.labelings.feasible.best_labeling`: bags are independent, and in each a further
-    label is made positive while it gains more than it costs.
+    **Method.** :func:`propcvx.labelings.feasible.best_labeling`: bags are independent, and in each
+    a further label is made positive while it gains more than it costs.
 
-    Guaranteed
-    ----------
-    The least value, for every convex :math:`L_p`, because what the :math:`R`-th positive gains
-    falls with :math:`R` and what it costs rises.  It takes :math:`O(N \log J)` time, that of
-    sorting bags of at most :math:`J` instances.  Compared with all :math:`2^N` labelings.
+    **Guaranteed.** The least value, for every convex :math:`L_p`, because what the :math:`R`-th
+    positive gains falls with :math:`R` and what it costs rises. It takes :math:`O(N \log J)` time,
+    that of sorting bags of at most :math:`J` instances. Compared with all :math:`2^N` labelings.
 
-    Reference
-    ---------
-    Proposition 2, ``prop:y``, and Equations (7) and (8).
+    **Reference.** Proposition 2, ``prop:y``, and Equations (7) and (8).
 
-    Example
-    -------
+    Examples
+    --------
     >>> by_sorting, by_trying_all = proposition_2(loss="squared")
     >>> print(f"{by_sorting:.4f} {by_trying_all:.4f}")
     8.8210 8.8210
@@ -98,31 +84,24 @@ def proposition_2(sizes=(2, 3, 5), loss="absolute", seed=0):
     return value(best), min(map(value, all_labelings(sum(sizes))))
 
 
-@result("Algorithm 1", tol=1e-4)
 def algorithm_1(C=1.0, C_p=20.0, n_init=8, seed=0):
     r"""alter-pSVM never raises its objective, and its best start is the best labeling here.
 
-    Problem
-    -------
-    Equation (4) over labels, weights and bias: eight instances in two bags.
+    Notes
+    -----
+    **Problem.** Equation (4) over labels, weights and bias: eight instances in two bags.
 
-    Method
-    ------
-    :class:`propcvx.AlterPropSVM` from random labelings.  The other side solves the SVM of each of
-    the 256 labelings.
+    **Method.** :class:`propcvx.AlterPropSVM` from random labelings. The other side solves the SVM
+    of each of the 256 labelings.
 
-    Guaranteed
-    ----------
-    For the same :math:`C^*` the objective never rises, because each step is exact, so each start
-    ends.  That the best start reaches the least value is not guaranteed: it is a heuristic, and
-    with ``C_p=2`` no start reaches it here.
+    **Guaranteed.** For the same :math:`C^*` the objective never rises, because each step is exact,
+    so each start ends. That the best start reaches the least value is not guaranteed: it is a
+    heuristic, and with ``C_p=2`` no start reaches it here.
 
-    Reference
-    ---------
-    Algorithm 1, ``alg:alt``.
+    **Reference.** Algorithm 1, ``alg:alt``.
 
-    Example
-    -------
+    Examples
+    --------
     >>> (best_start, largest_rise), (least, none) = algorithm_1(C=0.1)
     >>> print(f"{best_start:.4f} {least:.4f}, rise {largest_rise:.0f}")
     0.2503 0.2503, rise 0

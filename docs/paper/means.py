@@ -2,37 +2,29 @@
 
 import numpy as np
 
-from paper import result
 from propcvx import AlterPropSVM, ConvPropSVM, InvCal, MeanMap, bag_target
 from propcvx.datasets import make_two_bags
 from propcvx.programs import class_means, inv_cal_dual, inv_cal_primal, inv_cal_targets
 from propcvx.solvers import solve
 
 
-@result("Section 2", tol=1e-6)
 def mean_map(n_bags=6, seed=0):
     r"""MeanMap finds the class means where they are the same in every bag.
 
-    Problem
-    -------
-    Of :math:`K` bags the means :math:`m_k` and the proportions :math:`p_k` are known.  If a class
-    has the same mean in every bag, :math:`m_k = p_k \mu_+ + (1 - p_k) \mu_-`.
+    Notes
+    -----
+    **Problem.** Of :math:`K` bags the means :math:`m_k` and the proportions :math:`p_k` are known.
+    If a class has the same mean in every bag, :math:`m_k = p_k \mu_+ + (1 - p_k) \mu_-`.
 
-    Method
-    ------
-    The least squares program :func:`propcvx.programs.class_means`, by a solver.
+    **Method.** The least squares program :func:`propcvx.programs.class_means`, by a solver.
 
-    Guaranteed
-    ----------
-    Two bags with different proportions determine :math:`\mu_+` and :math:`\mu_-`.  Where the
-    assumption fails, so does the method: see Figure 1.
+    **Guaranteed.** Two bags with different proportions determine :math:`\mu_+` and :math:`\mu_-`.
+    Where the assumption fails, so does the method: see Figure 1.
 
-    Reference
-    ---------
-    Section 2, after Quadrianto et al. (2009).
+    **Reference.** Section 2, after Quadrianto et al. (2009).
 
-    Example
-    -------
+    Examples
+    --------
     >>> computed, true = mean_map(n_bags=2)
     >>> bool(np.abs(computed - true).max() < 1e-6)
     True
@@ -44,30 +36,24 @@ def mean_map(n_bags=6, seed=0):
     return solve(program, "clarabel", tol=1e-9).variables["means"], true
 
 
-@result("Equation (5)", tol=1e-6)
 def equation_5(C_p=1.0, seed=0):
     r"""InvCal and its dual have the same optimum.
 
-    Problem
-    -------
-    The support vector regression of the bags' logits :math:`\tau_k` on their means :math:`m_k`.
+    Notes
+    -----
+    **Problem.** The support vector regression of the bags' logits :math:`\tau_k` on their means
+    :math:`m_k`.
 
-    Method
-    ------
-    :func:`propcvx.programs.inv_cal_primal` and :func:`propcvx.programs.inv_cal_dual`, each by a
-    solver.  The dual is what :class:`propcvx.InvCal` solves.
+    **Method.** :func:`propcvx.programs.inv_cal_primal` and :func:`propcvx.programs.inv_cal_dual`,
+    each by a solver. The dual is what :class:`propcvx.InvCal` solves.
 
-    Guaranteed
-    ----------
-    Strong duality: the program is convex and its constraints are linear.  The proof, step by step,
-    is in notebook 2.
+    **Guaranteed.** Strong duality: the program is convex and its constraints are linear. The proof,
+    step by step, is in notebook 2.
 
-    Reference
-    ---------
-    Equation (5), ``eq:rueping_svm``, after Rueping (2010).
+    **Reference.** Equation (5), ``eq:rueping_svm``, after Rueping (2010).
 
-    Example
-    -------
+    Examples
+    --------
     >>> primal, dual = equation_5(C_p=10.0)
     >>> print(f"{primal:.5f} {dual:.5f}")
     20.75160 20.75160
@@ -82,30 +68,23 @@ def equation_5(C_p=1.0, seed=0):
     return primal, dual
 
 
-@result("Figure 1")
 def figure_1(data=None):
     """Methods that see only means can be wrong everywhere, and the proportion-SVMs right.
 
-    Problem
-    -------
-    Two bags in the plane, 60% and 40% positive, whose means lie on the wrong sides.
+    Notes
+    -----
+    **Problem.** Two bags in the plane, 60% and 40% positive, whose means lie on the wrong sides.
 
-    Method
-    ------
-    MeanMap, InvCal, alter-pSVM and conv-pSVM with default parameters, on generated data or on
-    those that are given.
+    **Method.** MeanMap, InvCal, alter-pSVM and conv-pSVM with default parameters, on generated data
+    or on those that are given.
 
-    Guaranteed
-    ----------
-    That conv-pSVM's labeling is the best one is proved here: with the oracle ``"sweep"`` its gap is
-    zero.  That it is the true one is a property of these data.
+    **Guaranteed.** That conv-pSVM's labeling is the best one is proved here: with the oracle
+    ``"sweep"`` its gap is zero. That it is the true one is a property of these data.
 
-    Reference
-    ---------
-    Figure 1, ``fig:bag``: accuracies of 0% and 100%.
+    **Reference.** Figure 1, ``fig:bag``: accuracies of 0% and 100%.
 
-    Example
-    -------
+    Examples
+    --------
     >>> computed, printed = figure_1()
     >>> computed
     [0.0, 0.0, 1.0, 1.0]

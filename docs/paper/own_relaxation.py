@@ -4,7 +4,6 @@ import cvxpy as cp
 import numpy as np
 from small_problems import best_value, small_problem
 
-from paper import result
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import Program
@@ -32,32 +31,26 @@ class LargestSingularValue:
         return RelaxationResult(end.value, lower, np.inf, vectors, weights, alpha, met, history)
 
 
-@result("A relaxation of your own", tol=1e-9, is_bound=True)
 def own_relaxation(C=1.0, seed=0, solver="clarabel", tol=1e-6):
     r"""A lower bound on the best labeling's value from the largest singular value.
 
-    Problem
-    -------
-    :math:`\max_{0 \le \alpha \le C} \alpha^\top 1 - \tfrac N2 \|\mathrm{Diag}(\alpha)\, F\|_2^2`,
-    a relaxation of Equation (11).
+    Notes
+    -----
+    **Problem.** :math:`\max_{0 \le \alpha \le C} \alpha^\top 1 - \tfrac N2
+    \|\mathrm{Diag}(\alpha)\, F\|_2^2`, a relaxation of Equation (11).
 
-    Method
-    ------
-    The program in CVXPY, by a solver; its :math:`\alpha`, clipped to the box, proves the bound.
+    **Method.** The program in CVXPY, by a solver; its :math:`\alpha`, clipped to the box, proves
+    the bound.
 
-    Guaranteed
-    ----------
-    A lower bound, whatever the solver's error: every labeling has :math:`\|y\|^2 = N`, so
-    :math:`\|F^\top (y \circ \alpha)\|^2 \le N \|\mathrm{Diag}(\alpha)\, F\|_2^2`.  The other side
-    tries all labelings.
+    **Guaranteed.** A lower bound, whatever the solver's error: every labeling has :math:`\|y\|^2 =
+    N`, so :math:`\|F^\top (y \circ \alpha)\|^2 \le N \|\mathrm{Diag}(\alpha)\, F\|_2^2`. The other
+    side tries all labelings.
 
-    Reference
-    ---------
-    The bound of the largest eigenvalue; Section 5.1 of the paper for what it relaxes.  This page's
-    file is a template: :doc:`/extending` says how to begin with a copy of it.
+    **Reference.** The bound of the largest eigenvalue; Section 5.1 of the paper for what it
+    relaxes. This page's file is a template: :doc:`/extending` says how to begin with a copy of it.
 
-    Example
-    -------
+    Examples
+    --------
     >>> lower, best = own_relaxation(C=0.1)
     >>> bool(0.0 < lower <= best)
     True

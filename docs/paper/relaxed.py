@@ -3,7 +3,6 @@
 import numpy as np
 from small_problems import all_labelings, small_problem, svm_values
 
-from paper import result
 from propcvx import CuttingPlanes
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import mkl_epigraph, mkl_group
@@ -18,29 +17,24 @@ def labelings_of(small):
     return feasible, all_labelings(feasible)
 
 
-@result("Equation (11)", tol=1e-6)
 def equation_11(C=1.0, seed=0):
     r"""The value of a labeling: the SVM without a bias, and its dual.
 
-    Problem
-    -------
-    :math:`\min_w \tfrac12 \|w\|^2 + C \sum_i L(y_i, w^\top F_i)` for each feasible labeling.
+    Notes
+    -----
+    **Problem.** :math:`\min_w \tfrac12 \|w\|^2 + C \sum_i L(y_i, w^\top F_i)` for each feasible
+    labeling.
 
-    Method
-    ------
-    The dual :func:`propcvx.programs.svm_dual` for all labelings, compiled once, and the primal
-    :func:`propcvx.programs.svm_primal` for each.
+    **Method.** The dual :func:`propcvx.programs.svm_dual` for all labelings, compiled once, and the
+    primal :func:`propcvx.programs.svm_primal` for each.
 
-    Guaranteed
-    ----------
-    Strong duality, so that minimising over labelings gives Equation (9) from Equation (11).
+    **Guaranteed.** Strong duality, so that minimising over labelings gives Equation (9) from
+    Equation (11).
 
-    Reference
-    ---------
-    Equations (9) and (11), ``eq:convex_1`` and ``eq:convex_2``.
+    **Reference.** Equations (9) and (11), ``eq:convex_1`` and ``eq:convex_2``.
 
-    Example
-    -------
+    Examples
+    --------
     >>> dual, primal = equation_11()
     >>> print(f"{len(dual)} labelings, the best {min(dual):.4f}, {min(primal):.4f}")
     6 labelings, the best 1.0415, 1.0415
@@ -52,31 +46,25 @@ def equation_11(C=1.0, seed=0):
     return dual, svm_values(small.X, every, C)
 
 
-@result("Equation (15)", tol=1e-5)
 def equation_15(C=1.0, seed=0):
     r"""Minimum and maximum of the relaxation may be exchanged.
 
-    Problem
-    -------
-    :math:`\min_\mu \max_\alpha` of Equation (14) against :math:`\max_\alpha \min_\mu` of Equation
-    (15), over mixtures of all feasible labelings.
+    Notes
+    -----
+    **Problem.** :math:`\min_\mu \max_\alpha` of Equation (14) against :math:`\max_\alpha \min_\mu`
+    of Equation (15), over mixtures of all feasible labelings.
 
-    Method
-    ------
-    The first as :func:`propcvx.programs.mkl_group`, a minimum over :math:`\mu` and the weights of
-    each labeling; the second as :func:`propcvx.programs.mkl_epigraph`, Equation (16).
+    **Method.** The first as :func:`propcvx.programs.mkl_group`, a minimum over :math:`\mu` and the
+    weights of each labeling; the second as :func:`propcvx.programs.mkl_epigraph`, Equation (16).
 
-    Guaranteed
-    ----------
-    The same optimum: the objective is linear in :math:`\mu`, concave in :math:`\alpha`, and both
-    sets are convex and compact.
+    **Guaranteed.** The same optimum: the objective is linear in :math:`\mu`, concave in
+    :math:`\alpha`, and both sets are convex and compact.
 
-    Reference
-    ---------
-    Equations (14) to (16), ``eq:convex_3`` and ``eq:convex_4`` (with the sign of our errata).
+    **Reference.** Equations (14) to (16), ``eq:convex_3`` and ``eq:convex_4`` (with the sign of our
+    errata).
 
-    Example
-    -------
+    Examples
+    --------
     >>> min_max, max_min = equation_15(C=0.1)
     >>> print(f"{min_max:.4f} {max_min:.4f}")
     0.2915 0.2915
@@ -89,29 +77,24 @@ def equation_15(C=1.0, seed=0):
     return unit * min_max, unit * max_min
 
 
-@result("Equation (18)", tol=1e-9)
 def equation_18(seed=0):
     r"""In the plane, a sweep over directions finds the most violated labeling.
 
-    Problem
-    -------
-    :math:`\max_{y \in \mathcal{Y}} \tfrac12 \|F^\top (y \circ \alpha)\|^2`: NP-hard in general.
+    Notes
+    -----
+    **Problem.** :math:`\max_{y \in \mathcal{Y}} \tfrac12 \|F^\top (y \circ \alpha)\|^2`: NP-hard in
+    general.
 
-    Method
-    ------
-    :class:`propcvx.relaxation.oracles.DirectionSweepOracle`: for a fixed direction, sorting each
-    bag is exact, and in two dimensions the order changes only at finitely many directions.
+    **Method.** :class:`propcvx.relaxation.oracles.DirectionSweepOracle`: for a fixed direction,
+    sorting each bag is exact, and in two dimensions the order changes only at finitely many
+    directions.
 
-    Guaranteed
-    ----------
-    The largest value, in two dimensions.  Compared with all feasible labelings.
+    **Guaranteed.** The largest value, in two dimensions. Compared with all feasible labelings.
 
-    Reference
-    ---------
-    Equation (18), ``eq:concave`` (a convex function is maximised, see our errata).
+    **Reference.** Equation (18), ``eq:concave`` (a convex function is maximised, see our errata).
 
-    Example
-    -------
+    Examples
+    --------
     >>> by_sweep, by_trying_all = equation_18()
     >>> bool(abs(by_sweep - by_trying_all) < 1e-9)
     True
@@ -123,31 +106,26 @@ def equation_18(seed=0):
     return by_sweep, 0.5 * np.square((every * alpha) @ small.X).sum(axis=1).max()
 
 
-@result("Proposition 3", tol=1e-12)
 def proposition_3(n_features=3, seed=0):
     r"""In the maximum norm, sorting along each coordinate finds the most violated labeling.
 
-    Problem
-    -------
-    Equation (19): :math:`\max_{y \in \mathcal{Y}} \max_j |\sum_i \alpha_i y_i x_i^{(j)}|`.
+    Notes
+    -----
+    **Problem.** Equation (19): :math:`\max_{y \in \mathcal{Y}} \max_j |\sum_i \alpha_i y_i
+    x_i^{(j)}|`.
 
-    Method
-    ------
-    For every coordinate and both signs :meth:`propcvx.labelings.feasible.FeasibleLabelings.best`
-    sorts each bag, Equations (20) and (21); the best of these :math:`2 d` labelings is taken.
+    **Method.** For every coordinate and both signs
+    :meth:`propcvx.labelings.feasible.FeasibleLabelings.best` sorts each bag, Equations (20) and
+    (21); the best of these :math:`2 d` labelings is taken.
 
-    Guaranteed
-    ----------
-    The largest value in this norm, in :math:`O(d N \log J)` time.  It is not the most violated
-    labeling of Equation (18): the oracle is a heuristic for it.  Compared with all feasible
-    labelings.
+    **Guaranteed.** The largest value in this norm, in :math:`O(d N \log J)` time. It is not the
+    most violated labeling of Equation (18): the oracle is a heuristic for it. Compared with all
+    feasible labelings.
 
-    Reference
-    ---------
-    Proposition 3, ``prop:conv_2``, and Equations (19) to (21).
+    **Reference.** Proposition 3, ``prop:conv_2``, and Equations (19) to (21).
 
-    Example
-    -------
+    Examples
+    --------
     >>> by_sorting, by_trying_all = proposition_3(n_features=2)
     >>> print(f"{by_sorting:.4f} {by_trying_all:.4f}")
     7.4986 7.4986
@@ -160,30 +138,24 @@ def proposition_3(n_features=3, seed=0):
     return by_sorting, np.abs(every @ weighted).max()
 
 
-@result("Algorithm 2", tol=1e-5)
 def algorithm_2(C=1.0, seed=0):
     r"""With an exact oracle, cutting planes reach the optimum of the relaxation.
 
-    Problem
-    -------
-    Equation (16), which has a constraint for each feasible labeling.
+    Notes
+    -----
+    **Problem.** Equation (16), which has a constraint for each feasible labeling.
 
-    Method
-    ------
-    :class:`propcvx.CuttingPlanes`: solve with the labelings found so far, add the most violated
-    one, until none is violated.  The other side solves the program with all labelings at once.
+    **Method.** :class:`propcvx.CuttingPlanes`: solve with the labelings found so far, add the most
+    violated one, until none is violated. The other side solves the program with all labelings at
+    once.
 
-    Guaranteed
-    ----------
-    The optimum of the relaxation, and so a lower bound on the value of the best labeling.  With
-    the paper's own oracle the loop can stop above it.
+    **Guaranteed.** The optimum of the relaxation, and so a lower bound on the value of the best
+    labeling. With the paper's own oracle the loop can stop above it.
 
-    Reference
-    ---------
-    Algorithm 2, ``alg:conv``.
+    **Reference.** Algorithm 2, ``alg:conv``.
 
-    Example
-    -------
+    Examples
+    --------
     >>> by_cuts, all_at_once = algorithm_2()
     >>> print(f"{by_cuts:.4f} {all_at_once:.4f}")
     1.0415 1.0415

@@ -2,33 +2,25 @@
 
 import report_tables
 
-from paper import result
 from propcvx.datasets import load_real
 
 
-@result("Table 1")
 def table_1(largest=5000):
     """The data sets have the sizes that the paper prints.
 
-    Problem
-    -------
-    Twelve real data sets, from their publishers.
+    Notes
+    -----
+    **Problem.** Twelve real data sets, from their publishers.
 
-    Method
-    ------
-    :func:`propcvx.datasets.load_real` reads each file, whose hash is checked.
+    **Method.** :func:`propcvx.datasets.load_real` reads each file, whose hash is checked.
 
-    Guaranteed
-    ----------
-    The numbers of instances and of attributes are the printed ones.  ``table_1(300_000)`` reads
-    cod-rna.t, too, which takes seconds.
+    **Guaranteed.** The numbers of instances and of attributes are the printed ones.
+    ``table_1(300_000)`` reads cod-rna.t, too, which takes seconds.
 
-    Reference
-    ---------
-    Table 1, ``table:datasets``.
+    **Reference.** Table 1, ``table:datasets``.
 
-    Example
-    -------
+    Examples
+    --------
     >>> table_1(largest=0)  # none
     ([], [])
     """
@@ -49,30 +41,23 @@ def mean_accuracies(experiment, methods, bag_sizes):
     return means["accuracy"].tolist(), means["print"].tolist()
 
 
-@result("Table 2", tol=0.015)
 def table_2(bag_sizes=(2, 4, 8, 16)):
     """The accuracies of the proportion-SVMs with the linear kernel, bags of 2 to 16.
 
-    Problem
-    -------
-    Seven real data sets in random bags; parameters are chosen without labels.
+    Notes
+    -----
+    **Problem.** Seven real data sets in random bags; parameters are chosen without labels.
 
-    Method
-    ------
-    ``python -m reproduction run table-linear``, as means over the data sets: alter-pSVM for each
-    size of bags, then conv-pSVM.
+    **Method.** ``python -m reproduction run table-linear``, as means over the data sets: alter-pSVM
+    for each size of bags, then conv-pSVM.
 
-    Guaranteed
-    ----------
-    Within 1.5% of the printed means.  With bags of 32 and 64 they are not reached:
+    **Guaranteed.** Within 1.5% of the printed means. With bags of 32 and 64 they are not reached:
     four to six points are missing, and the page on the experiments says what is known of why.
 
-    Reference
-    ---------
-    Table 2, ``tb:linear``.
+    **Reference.** Table 2, ``tb:linear``.
 
-    Example
-    -------
+    Examples
+    --------
     >>> computed, printed = table_2(bag_sizes=[2])
     >>> printed
     [90.48, 89.42]
@@ -80,30 +65,24 @@ def table_2(bag_sizes=(2, 4, 8, 16)):
     return mean_accuracies("table-linear", ["alter-pSVM", "conv-pSVM"], bag_sizes)
 
 
-@result("Table 3", tol=0.015, agrees=False)
 def table_3(bag_sizes=(2048, 4096, 8192)):
     """The accuracies on cod-rna.t in large bags are not reached with the printed grids.
 
-    Problem
-    -------
-    271,617 instances in random bags of thousands, linear kernel.
+    Notes
+    -----
+    **Problem.** 271,617 instances in random bags of thousands, linear kernel.
 
-    Method
-    ------
-    ``python -m reproduction run table-large``: InvCal for each size of bags, then alter-pSVM.
+    **Method.** ``python -m reproduction run table-large``: InvCal for each size of bags, then
+    alter-pSVM.
 
-    Guaranteed
-    ----------
-    Nothing: with the paper's grids and random starts the accuracies are far below the printed
-    ones.  InvCal needs a larger ``C_p`` than the printed grid has, and alter-pSVM a start from
-    InvCal's labels.
+    **Guaranteed.** Nothing: with the paper's grids and random starts the accuracies are far below
+    the printed ones. InvCal needs a larger ``C_p`` than the printed grid has, and alter-pSVM a
+    start from InvCal's labels.
 
-    Reference
-    ---------
-    Table 3, ``tb:large``.
+    **Reference.** Table 3, ``tb:large``.
 
-    Example
-    -------
+    Examples
+    --------
     >>> computed, printed = table_3(bag_sizes=[2048])
     >>> printed
     [88.79, 90.32]
@@ -111,30 +90,23 @@ def table_3(bag_sizes=(2048, 4096, 8192)):
     return mean_accuracies("table-large", ["InvCal", "alter-pSVM"], bag_sizes)
 
 
-@result("Table 4", tol=0.02)
 def table_4(bag_sizes=(2, 4, 8, 16)):
     """The accuracies of the proportion-SVMs with the Gaussian kernel, bags of 2 to 16.
 
-    Problem
-    -------
-    Seven real data sets in random bags; parameters are chosen without labels.
+    Notes
+    -----
+    **Problem.** Seven real data sets in random bags; parameters are chosen without labels.
 
-    Method
-    ------
-    ``python -m reproduction run table-rbf``, as means over the data sets: alter-pSVM for each size
-    of bags, then conv-pSVM.
+    **Method.** ``python -m reproduction run table-rbf``, as means over the data sets: alter-pSVM
+    for each size of bags, then conv-pSVM.
 
-    Guaranteed
-    ----------
-    Within 2% of the printed means.  With bags of 32 and 64 they are not reached:
+    **Guaranteed.** Within 2% of the printed means. With bags of 32 and 64 they are not reached:
     four to seven points are missing.
 
-    Reference
-    ---------
-    Table 4, ``tb:rbf``.
+    **Reference.** Table 4, ``tb:rbf``.
 
-    Example
-    -------
+    Examples
+    --------
     >>> computed, printed = table_4(bag_sizes=[2])
     >>> printed
     [91.16, 89.8]

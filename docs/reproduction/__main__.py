@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from ast import literal_eval
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from propcvx.errors import InputError
-from reproduction.arguments import count, literal, several
 from reproduction.experiments import EXPERIMENTS, Selection, plan, plan_text
 from reproduction.protocol import OPTIONS, PRESETS, Protocol
-from reproduction.report import report_text, write_report
-from reproduction.results import unfinished
+from reproduction.report import report_text
+from reproduction.results import read_results, unfinished, write_parquet
 from reproduction.run import run_plan
 
 Chosen = argparse.Namespace
@@ -49,7 +50,19 @@ def _setting(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text}")
-    return name, literal(value)
+    with suppress(ValueError, SyntaxError):  # anything else is a word
+        return name, literal_eval(value)
+    return name, value
+
+
+def _words(text: str) -> list[str]:
+    """Words between commas."""
+    return text.split(",")
+
+
+def _numbers(text: str) -> list[int]:
+    """Whole numbers between commas."""
+    return [int(word) for word in text.split(",")]
 
 
 def _protocol(chosen: Chosen) -> Protocol:
@@ -71,13 +84,13 @@ def _add_run(commands: Any) -> argparse.ArgumentParser:
     add("--results", type=Path, required=True, metavar="FILE", help="JSON lines")
     known = "another results file, or a Parquet file of such: what it has is not computed again"
     add("--known", type=_existing, metavar="FILE", help=known)
-    add("--jobs", type=count, help="processes at work at once (1)")
+    add("--jobs", type=int, help="processes at work at once (1)")
     add("--dry-run", action="store_true", help="print what is left to do")
-    add("--data", type=several(str), help=only)
-    add("--kernels", type=several(str), help=only)
-    add("--bag-sizes", type=several(int), help=only)
-    add("--methods", type=several(str), help=only)
-    add("--repetitions", type=several(int), help=f"{only}, counted from 0")
+    add("--data", type=_words, help=only)
+    add("--kernels", type=_words, help=only)
+    add("--bag-sizes", type=_numbers, help=only)
+    add("--methods", type=_words, help=only)
+    add("--repetitions", type=_numbers, help=f"{only}, counted from 0")
     return parser
 
 
@@ -105,15 +118,15 @@ def _add_report(commands: Any) -> argparse.ArgumentParser:
         "report", help="results beside the paper, or as data"
     )
     parser.set_defaults(run=_report)
-    output = "a report in .md, or the cells in .csv or .parquet; or the report is printed"
+    output = "write the cells into this Parquet file, in place of printing the report"
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="results files")
-    parser.add_argument("--output", type=Path, help=output)
+    parser.add_argument("--output", type=Path, metavar="FILE", help=output)
     return parser
 
 
 def _report(chosen: Chosen) -> None:
     if chosen.output:
-        write_report(*chosen.files, output=chosen.output, protocol=_protocol(chosen))
+        write_parquet(read_results(*chosen.files), chosen.output)
     else:
         print(report_text(*chosen.files, protocol=_protocol(chosen)), end="")
 

@@ -21,6 +21,8 @@ from reproduction.protocol import Design, Protocol
 
 PARTS = ("data", "kernel", "bag_size", "method", "repetition", "fold")
 """Attributes in which the cells of an experiment differ."""
+FORMER = {"seed": 0, "leftover": "keep", "scaling": "set"}
+"""Options that have left; the hashes of stored cells have their values."""
 
 
 def key_of(settings: str) -> str:
@@ -76,7 +78,7 @@ class Cell:
         """
         words = [purpose, self.data, self.repetition, self.bag_size if of_bags else 0]
         digest = hashlib.sha256(json.dumps(words).encode()).digest()
-        entropy = [self.protocol.seed, int.from_bytes(digest[:16], "big")]
+        entropy = [0, int.from_bytes(digest[:16], "big")]
         return RandomState(np.random.MT19937(SeedSequence(entropy)))
 
     @cached_property
@@ -93,9 +95,8 @@ class Cell:
         return {
             **{part: getattr(self, part) for part in PARTS},
             "content": content_hash(self.data),
-            "design": {
-                option.name: getattr(self.protocol, option.name) for option in fields(Design)
-            },
+            "design": FORMER
+            | {option.name: getattr(self.protocol, option.name) for option in fields(Design)},
             "version": METHODS[self.method].version,
             "parameters": self._parameters,
             "grid": {name: list(values) for name, values in self._grid.items()},

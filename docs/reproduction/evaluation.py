@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
 from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
@@ -26,9 +24,6 @@ from propcvx.datasets import proportions_of
 from propcvx.estimators import BagClassifier, fit_grid
 
 Splits = Sequence[tuple[Indices, Indices]]
-
-STEP = "classifier"
-"""Name of a method's estimator within its pipeline."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +101,6 @@ def evaluate(
     *,
     n_splits: int = 5,
     random_state: Any = None,
-    scaled: bool = True,
     by_size: bool = False,
     ties: str = "first",
 ) -> Iterator[dict[str, Any]]:
@@ -123,8 +117,6 @@ def evaluate(
         Folds of the inner cross-validation; with fewer bags, leave-one-bag-out.
     random_state : int, RandomState or None
         Deals the bags into folds.
-    scaled : bool
-        Whether features are scaled to [-1, 1] by the range of each fit's training instances.
     by_size : bool
         Whether the error of a held-out bag is weighted by its size.
     ties : "first" or "last"
@@ -149,11 +141,11 @@ def evaluate(
     errors = np.zeros(len(grid))
     if len(grid) > 1:
         splits = inner_splits(method, train, n_splits, random_state)
-        for of_bags in held_out_errors(method, train, splits, scaled=scaled, by_size=by_size):
+        for of_bags in held_out_errors(method, train, splits, by_size=by_size):
             errors += of_bags.sum(axis=1)
     best = choose(errors, ties)
     start = processor_seconds()
-    models = fit_each(method, train.X, train.target(method), scaled=scaled)
+    models = fit_each(method, train.X, train.target(method))
     for k, model in enumerate(models):
         fit_seconds, predictions = processor_seconds() - start, model.predict(test.X)
         yield {
@@ -163,13 +155,13 @@ def evaluate(
             "accuracy": float(np.mean(predictions == test.labels)),
             "bag_error": bag_error(test.y, predictions),
             **(_of_scores(model, test) if k == best else dict.fromkeys(OF_CHOSEN)),
-            "objective": getattr(model[STEP], "objective_", None),
+            "objective": getattr(model, "objective_", None),
             "fit_seconds": fit_seconds,
         }
         start = processor_seconds()
 
 
-def _of_scores(model: Pipeline, test: Sample) -> dict[str, float | None]:
+def _of_scores(model: Any, test: Sample) -> dict[str, float | None]:
     """The numbers ``OF_CHOSEN``, None where one is not defined."""
     values: dict[str, float | None] = dict.fromkeys(OF_CHOSEN)
     if np.ptp(test.labels):
@@ -182,9 +174,7 @@ def _of_scores(model: Pipeline, test: Sample) -> dict[str, float | None]:
     return values
 
 
-def fit_each(
-    method: Method, X: Any, target: NDArray[Any], *, scaled: bool = False
-) -> Iterator[Any]:
+def fit_each(method: Method, X: Any, target: NDArray[Any]) -> Iterator[Any]:
     """The method's estimator, fitted with each combination of its grid.
 
     Parameters
@@ -193,26 +183,17 @@ def fit_each(
     X : array of shape (n_instances, n_features)
     target : array of shape (n_instances,)
         A bag target, or labels where the method is supervised.
-    scaled : bool
-        Whether features are scaled to [-1, 1] by their range in ``X``.
 
     Yields
     ------
-    Pipeline
-        Scaling and the estimator, which is its step ``STEP``; in the order of
-        ``sklearn.model_selection.ParameterGrid(method.grid)``.
+    estimator
+        In the order of ``sklearn.model_selection.ParameterGrid(method.grid)``.
     """
-    scaler = (MinMaxScaler((-1, 1)) if scaled else FunctionTransformer()).fit(X)
-    features = scaler.transform(X)
     if isinstance(method.estimator, BagClassifier):
-        models = fit_grid(method.estimator, features, target, method.grid)
+        yield from fit_grid(method.estimator, X, target, method.grid)
     else:
-        models = (
-            clone(method.estimator).set_params(**parameters).fit(features, target)
-            for parameters in ParameterGrid(method.grid)
-        )
-    for model in models:
-        yield Pipeline([("scaler", scaler), (STEP, model)])
+        for parameters in ParameterGrid(method.grid):
+            yield clone(method.estimator).set_params(**parameters).fit(X, target)
 
 
 def inner_splits(method: Method, sample: Sample, n_splits: int, random_state: Any) -> Splits:
@@ -246,7 +227,6 @@ def held_out_errors(
     sample: Sample,
     splits: Splits,
     *,
-    scaled: bool = False,
     by_size: bool = False,
 ) -> Iterator[Array]:
     """Errors of each combination of parameters on the held-out part of each split.
@@ -256,8 +236,6 @@ def held_out_errors(
     method : Method
     sample : Sample
     splits : list of pairs of int arrays
-    scaled : bool
-        As in :func:`fit_each`.
     by_size : bool
         Whether the error of a bag is weighted by its size.
 
@@ -270,7 +248,7 @@ def held_out_errors(
     target = sample.target(method)
     for inside, outside in splits:
         test = sample.take(outside)
-        models = fit_each(method, sample.X[inside], target[inside], scaled=scaled)
+        models = fit_each(method, sample.X[inside], target[inside])
         predicted = [model.predict(test.X) for model in models]
         if method.supervised:
             yield np.array(predicted) != test.labels

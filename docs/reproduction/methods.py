@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -19,7 +19,6 @@ from propcvx.estimators import (
     printed_alter_psvm,
     printed_conv_psvm,
 )
-from reproduction.evaluation import Method
 from reproduction.other_methods import (
     VERSION,
     GoodmanRegression,
@@ -158,21 +157,3 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
     }
 )
 """Methods by name: a new one is an entry, and a name in a block of an experiment."""
-
-
-def printed_method(name: str, random_state: int | None = None) -> Method:
-    """A method of the table with the linear kernel, and the grid that the paper prints.
-
-    Parameters
-    ----------
-    name : str
-    random_state : int or None
-        Seeds the random labelings.
-    """
-    entry = METHODS[name]
-    return Method(name, entry.estimator(random_state), entry.grid, entry.supervised)
-
-
-def cheaper(method: Method) -> Method:
-    """The method with one value of each parameter, the middle one: for trying things out."""
-    return replace(method, grid={name: [v[len(v) // 2]] for name, v in method.grid.items()})

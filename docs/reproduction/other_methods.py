@@ -140,42 +140,21 @@ class LLPLearn(_SignClassifier):
         LLPLearnError
             If the fit fails there.
         """
-        [(coef, intercept)] = fit_llp_learn(self.get_params(), X, Bags.from_target(y))
-        self.coef_, self.intercept_ = coef.ravel(), float(intercept[0])
+        parameters, bags, data = self.get_params(), Bags.from_target(y), io.BytesIO()
+        np.savez(data, X=X, bags=bags.index, proportions=bags.proportions)
+        script = Path(__file__).with_name("llp_learn_script.py")
+        words = [_python(), "-I", str(script), json.dumps(parameters)]
+        done = subprocess.run(words, input=data.getvalue(), capture_output=True)
+        if done.returncode:
+            lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+            raise LLPLearnError(f"llp-learn {parameters}: {lines[-1]}")
+        coef, self.intercept_ = json.loads(done.stdout)
+        self.coef_ = np.array(coef)
         return self
 
     def decision_function(self, X: Any) -> Array:
         """Signed score of each instance."""
         return X @ self.coef_ + self.intercept_
-
-
-def fit_llp_learn(
-    parameters: dict[str, Any], X: NDArray[Any], bags: Bags
-) -> list[tuple[Array, Array]]:
-    """Fit a method of llp-learn.  The result is the layers of a network; a hyperplane is one layer.
-
-    Parameters
-    ----------
-    parameters : dict
-        Those of :class:`LLPLearn`; or for the multilayer perceptrons, of three or more classes,
-        ``name``, ``options`` and ``random_state``.
-    X : array of shape (n_instances, n_features)
-    bags : Bags
-
-    Returns
-    -------
-    list of (array of shape (n_outputs, n_inputs), array of shape (n_outputs,))
-        Weights and biases; all but the last layer are followed by a rectifier.
-    """
-    data = io.BytesIO()
-    np.savez(data, X=X, bags=bags.index, proportions=bags.proportions)
-    script = Path(__file__).with_name("llp_learn_script.py")
-    words = [_python(), "-I", str(script), json.dumps(parameters)]
-    done = subprocess.run(words, input=data.getvalue(), capture_output=True)
-    if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
-        raise LLPLearnError(f"llp-learn {parameters}: {lines[-1]}")
-    return [(np.array(weights), np.array(biases)) for weights, biases in json.loads(done.stdout)]
 
 
 def _python() -> str:

@@ -2,52 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from propcvx.checks import check_choice, check_count, check_flag, check_number
-from propcvx.errors import InputError
+from propcvx.checks import check_choice
 
-
-def _option(default: Any, check: Callable[..., Any], **limits: Any) -> Any:
-    """A field with the check of its value, or of each value if the field is a grid."""
-    return field(default=default, metadata={"check": partial(check, **limits)})
-
-
-class _Checked:
-    """A dataclass whose values are checked; a grid of a single value may be given as that value."""
-
-    def __post_init__(self: Any) -> None:
-        for option in fields(self):
-            name, value, check = option.name, getattr(self, option.name), option.metadata["check"]
-            if isinstance(option.default, tuple):
-                values = value if isinstance(value, list | tuple) else [value]
-                checked = tuple(check(name, part) for part in values)
-            else:
-                checked = check(name, value)
-            if checked == ():
-                raise InputError(f"{name} must have a value, got {value!r}.")
-            object.__setattr__(self, name, checked)
+CHOICES = {
+    "bags": ("random", "equal", "own"),
+    "tuning": ("grid", "none"),
+    "error_weights": ("bag", "size"),
+    "ties": ("first", "last"),
+    "gaussian": ("rbf", "exponential"),
+    "C_p_times": ("bag", "size"),
+}
+"""Values of the options that have a few."""
 
 
 @dataclass(frozen=True)
-class Design(_Checked):
+class Design:
     """How data become bags and folds, and how parameters are chosen: the same for every method.
 
     Attributes
     ----------
-    seed : int
-        Seeds negatives, order of rows, bags, folds and random labelings of every repetition.
-    bags : "random", "equal", "own", "inside" or "once"
-        Random bags (Section 6.2); bags that all have the proportion of the whole (Section 7.1);
-        those that the data come with.  Two other readings of Section 6.2, against its text, which
-        puts the whole set into bags anew in every repetition: folds of instances, with random bags
-        inside the training and the test part; and the bags of the first repetition in all.
-    leftover : "keep" or "drop"
-        What becomes of the last bag where the bag size does not divide the number of instances.
-        The authors' published split of heart keeps it as a smaller bag.
+    bags : "random", "equal" or "own"
+        Random bags (Section 6.2), of which the last is smaller where the bag size does not divide
+        the number of instances, as in the authors' published split of heart; bags that all have
+        the proportion of the whole (Section 7.1); those that the data come with.
     folds : int
         Folds over whole bags; 1 judges on the training instances themselves, as in Figure 1.
     inner_folds : int
@@ -57,9 +38,6 @@ class Design(_Checked):
     tuning : "grid" or "none"
         Whether parameters are chosen over the printed grids, or the defaults of the estimators are
         taken.
-    scaling : "set" or "fold"
-        Whether attributes are scaled to [-1, 1] by what the whole set spans ("for each dataset",
-        as printed) or by the training instances of each fit.
     error_weights : "bag" or "size"
         Weights of the bags in the validation error: equal, as printed, or their sizes, as in the
         authors' program.
@@ -68,21 +46,16 @@ class Design(_Checked):
         smallest values first.  The paper does not say.
     """
 
-    seed: int = _option(0, check_count, least=0)
-    bags: str = _option(
-        "random", check_choice, choices=("random", "equal", "own", "inside", "once")
-    )
-    leftover: str = _option("keep", check_choice, choices=("keep", "drop"))
-    folds: int = _option(5, check_count)
-    inner_folds: int = _option(5, check_count, least=2)
-    tuning: str = _option("grid", check_choice, choices=("grid", "none"))
-    scaling: str = _option("set", check_choice, choices=("set", "fold"))
-    error_weights: str = _option("bag", check_choice, choices=("bag", "size"))
-    ties: str = _option("first", check_choice, choices=("first", "last"))
+    bags: str = "random"
+    folds: int = 5
+    inner_folds: int = 5
+    tuning: str = "grid"
+    error_weights: str = "bag"
+    ties: str = "first"
 
 
 @dataclass(frozen=True)
-class MethodOptions(_Checked):
+class MethodOptions:
     """What the paper leaves open about the methods themselves.
 
     A grid of a single value may be given as that value.
@@ -131,28 +104,35 @@ class MethodOptions(_Checked):
         does not.
     """
 
-    gaussian: str = _option("rbf", check_choice, choices=("rbf", "exponential"))
-    gammas: tuple[float, ...] = _option((0.01, 0.1, 1.0), check_number, above=0.0)
-    likelihoods: tuple[str, ...] = _option(("mean", "sum"), check_choice, choices=("mean", "sum"))
-    MeanMap_bias: bool = _option(True, check_flag)
-    epsilons: tuple[float, ...] = _option((0.0, 0.01, 0.1), check_number, least=0.0)
-    InvCal_C_p: tuple[float, ...] = _option((0.1, 1.0, 10.0), check_number, above=0.0)
-    restarts: int = _option(10, check_count)
-    annealing: bool = _option(True, check_flag)
-    C_p_times: str = _option("bag", check_choice, choices=("bag", "size"))
-    alternating_tol: float = _option(1e-4, check_number, least=0.0)
-    intercepts: tuple[str, ...] = _option(
-        ("center", "constant"), check_choice, choices=("center", "constant", "none")
-    )
-    cuts: tuple[int, ...] = _option((1, 2), check_count)
-    cuts_tol: float = _option(1e-4, check_number, least=0.0)
-    oracle: str = _option("coordinate", check_choice, choices=("coordinate", "coordinate_features"))
-    scaled_epsilon: bool = _option(False, check_flag)
+    gaussian: str = "rbf"
+    gammas: tuple[float, ...] = (0.01, 0.1, 1.0)
+    likelihoods: tuple[str, ...] = ("mean", "sum")
+    MeanMap_bias: bool = True
+    epsilons: tuple[float, ...] = (0.0, 0.01, 0.1)
+    InvCal_C_p: tuple[float, ...] = (0.1, 1.0, 10.0)
+    restarts: int = 10
+    annealing: bool = True
+    C_p_times: str = "bag"
+    alternating_tol: float = 1e-4
+    intercepts: tuple[str, ...] = ("center", "constant")
+    cuts: tuple[int, ...] = (1, 2)
+    cuts_tol: float = 1e-4
+    oracle: str = "coordinate"
+    scaled_epsilon: bool = False
 
 
 @dataclass(frozen=True)
 class Protocol(MethodOptions, Design):
     """The protocol of Section 6.2: the options of its design and those of the methods."""
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            check_choice(name, getattr(self, name), choices)
+        for option in fields(self):
+            if isinstance(option.default, tuple):
+                value, kind = getattr(self, option.name), type(option.default[0])
+                values = value if isinstance(value, list | tuple) else [value]
+                object.__setattr__(self, option.name, tuple(map(kind, values)))
 
     def with_options(self, **options: Any) -> Protocol:
         """The protocol with other values of some options.
@@ -160,7 +140,7 @@ class Protocol(MethodOptions, Design):
         Raises
         ------
         InputError
-            If there is no such option, or it does not take that value.
+            If there is no such option, or it is one of ``CHOICES`` and does not take that value.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Results files for readers: tables and pictures beside the paper's numbers, or data.
+"""Results files for readers: tables beside the paper's numbers.
 
 Tables are Markdown, of entries as :func:`reproduction.entries.entries_of` gives
 them.
@@ -13,28 +13,19 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from pandas import DataFrame, Series, isna, read_csv
-from shown import accuracy_by_bag_size, markdown_table, spread_text, svg_text
+from pandas import DataFrame, Series, isna
+from shown import markdown_table, spread_text
 
-from propcvx.checks import check_choice
-from propcvx.errors import InputError
-from propcvx.plotting import Figure
 from reproduction import entries as frames
 from reproduction.experiments import EXPERIMENTS, PAPER
 from reproduction.protocol import Protocol
-from reproduction.results import read_results, write_parquet
-
-OUTPUTS = (".md", ".csv", ".parquet")
-"""Endings of the files that :func:`write_report` can write."""
+from reproduction.results import read_results
 
 PAIRS = [*product(PAPER[2:], PAPER[:2]), PAPER[2:]]
 """The paper's two methods against the earlier ones, and against each other."""
 
-Keep = Callable[[str, Figure], str]
-"""Keeps a picture under a name, and returns the address by which the report shows it."""
 
-
-def report_text(*files: Path, protocol: Protocol | None = None, keep: Keep | None = None) -> str:
+def report_text(*files: Path, protocol: Protocol | None = None) -> str:
     """Results beside the paper, as Markdown.
 
     Parameters
@@ -43,47 +34,13 @@ def report_text(*files: Path, protocol: Protocol | None = None, keep: Keep | Non
         Results files, as :func:`reproduction.results.read_results` takes them.
     protocol : Protocol, optional
         Results of this protocol are shown; of others, how many there are.
-    keep : callable, optional
-        ``keep(name, figure)`` keeps a picture and returns its address; without it, the report has
-        no pictures.
 
     Raises
     ------
     InputError
         If there is no such file.
     """
-    return "\n\n".join(_parts(files, protocol, keep)) + "\n"
-
-
-def write_report(*files: Path, output: Path, protocol: Protocol | None = None) -> None:
-    """A report, or what is in results files.
-
-    Parameters
-    ----------
-    *files : Path
-        Results files, as :func:`reproduction.results.read_results` takes them.
-    output : Path
-        Ends in ``.md`` (with its pictures in a folder beside it, ``_files``), ``.csv`` or
-        ``.parquet`` (what :func:`reproduction.results.read_results` gives, of all protocols).
-    protocol : Protocol, optional
-        What the report shows.
-
-    Raises
-    ------
-    InputError
-        If the ending is another one, a package that it takes is not installed, the output cannot
-        be written, or there is no results file.
-    """
-    ending = check_choice("the ending of the output", output.suffix.lower(), OUTPUTS)
-    try:
-        if ending == ".csv":
-            read_results(*files).to_csv(output, index=False)
-        elif ending == ".parquet":
-            write_parquet(read_results(*files), output)
-        else:
-            _write_markdown(files, output, protocol)
-    except OSError as failure:
-        raise InputError(f"the output {output} cannot be written: {failure}.") from failure
+    return "\n\n".join(_parts(files, protocol)) + "\n"
 
 
 def file_hash(file: Path) -> str:
@@ -175,8 +132,8 @@ def paired_table(tests: DataFrame) -> str:
     )
 
 
-def _parts(files: Sequence[Path], protocol: Protocol | None, keep: Keep | None) -> Iterator[str]:
-    """The paragraphs, tables and pictures of a report."""
+def _parts(files: Sequence[Path], protocol: Protocol | None) -> Iterator[str]:
+    """The paragraphs and tables of a report."""
     results = read_results(*files)
     once, cells = results.drop_duplicates("key"), frames.planned(EXPERIMENTS, protocol)
     # An experiment all of whose cells are in others, too, is left out.
@@ -194,42 +151,22 @@ def _parts(files: Sequence[Path], protocol: Protocol | None, keep: Keep | None) 
     yield Path(__file__).with_name("legend.md").read_text(encoding="utf-8").rstrip()
     tests = frames.paired_tests(points)
     for name, group in by_experiment.items():
-        yield from _experiment(name, group, tests[tests["experiment"] == name], keep)
-    yield from _splits(once)
+        yield from _experiment(name, group, tests[tests["experiment"] == name])
     yield from _origin(files, once, sum(~once["key"].isin(cells["key"])))
 
 
-def _experiment(
-    name: str, entries: DataFrame, tests: DataFrame, keep: Keep | None
-) -> Iterator[str]:
+def _experiment(name: str, entries: DataFrame, tests: DataFrame) -> Iterator[str]:
     yield f"## {EXPERIMENTS[name].about}"
     yield f"Cells done: {entries['done'].sum()} of {entries['cells'].sum()}."
     done = entries[entries["repetitions"] > 0]
-    for (data, kernel), shown in done.groupby(["data", "kernel"], sort=False):
+    for _, shown in done.groupby(["data", "kernel"], sort=False):
         yield accuracy_table(shown)
-        group = entries[(entries["data"] == data) & (entries["kernel"] == kernel)]
-        if keep and group["bag_size"].nunique() > 1:
-            title = f"{data}, {kernel} kernel"
-            address = keep(f"{name}-{data}-{kernel}", _figure(group, title))
-            yield f"![Accuracy against bag size: {title}.]({address})"
     if summary := summary_table(by_bag_size(entries)):
         yield summary
     if table := entry_table(done):
         yield from ("### Entry by entry", table)
     if table := paired_table(tests):
         yield from ("### Methods against each other", table)
-
-
-def _splits(once: DataFrame) -> Iterator[str]:
-    """How many of the splits of the experiment ``quick`` are those whose hashes the package has."""
-    fixed = read_csv(Path(__file__).with_name("splits.csv"))
-    quick = frames.planned(["quick"]).merge(once.loc[once["split"] != "", ["key", "split"]])
-    splits = quick[[*fixed.columns]].drop_duplicates()
-    if len(splits):
-        yield (
-            f"{len(splits)} of the splits of the experiment `quick` are here, and "
-            f"{len(splits.merge(fixed))} of them have the hashes that the package has for them."
-        )
 
 
 def _origin(files: Sequence[Path], once: DataFrame, n_other: int) -> Iterator[str]:
@@ -253,31 +190,6 @@ def _origin(files: Sequence[Path], once: DataFrame, n_other: int) -> Iterator[st
         machines = runs.drop_duplicates(ignore_index=True).fillna("not kept").T
         machines = machines.rename(columns=lambda number: f"environment {number + 1}")
         yield rows_table(machines.rename_axis("").reset_index())
-
-
-def _write_markdown(files: Sequence[Path], output: Path, protocol: Protocol | None) -> None:
-    folder = output.with_name(f"{output.stem}_files")
-
-    def keep(name: str, figure: Figure) -> str:
-        folder.mkdir(exist_ok=True)
-        (folder / f"{name}.svg").write_text(svg_text(figure), encoding="utf-8")
-        return f"{folder.name}/{name}.svg"
-
-    output.write_text(report_text(*files, protocol=protocol, keep=keep), encoding="utf-8")
-
-
-def _figure(entries: DataFrame, title: str) -> Figure:
-    """Accuracy against bag size, a panel for each method, here and in the paper."""
-    lines = {"here": ("accuracy", "std"), "paper": ("print", "print_std")}
-    panels = {
-        method: {
-            name: tuple(known[column].to_numpy(float) for column in ("bag_size", mean, deviation))
-            for name, (mean, deviation) in lines.items()
-            if len(known := group.dropna(subset=[mean]).sort_values("bag_size"))
-        }
-        for method, group in entries.groupby("method", sort=False)
-    }
-    return accuracy_by_bag_size(panels, title)
 
 
 def _percent_text(share: float) -> str:

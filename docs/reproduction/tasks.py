@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from propcvx.arrays import Array
 from propcvx.bags.model_selection import BagKFold
 from propcvx.datasets import equal_proportion_bags, random_bags
 from propcvx.errors import InputError
@@ -44,7 +41,6 @@ def run_cell(cell: Cell) -> dict[str, Any]:
                     task,
                     n_splits=protocol.inner_folds,
                     random_state=cell.random(f"inner folds {cell.fold}"),
-                    scaled=protocol.scaling == "fold",
                     by_size=protocol.error_weights == "size",
                     ties=protocol.ties,
                 )
@@ -57,53 +53,33 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 def task_of(cell: Cell) -> Task:
     """The data of a cell: the same for all methods, and for both kernels.
 
-    Instances are shuffled first; then bags are drawn, and dealt into folds, or with
-    ``bags="inside"`` the other way round.
+    Instances are shuffled first; then bags are drawn, and dealt into folds.
 
     Raises
     ------
     InputError
-        If the data cannot be put into the bags asked for.
+        If the data have no bags and ``bags="own"``.
     """
-    n_folds = cell.protocol.folds
-    if cell.protocol.bags == "inside":
-        X, labels, *_ = _shuffled(cell)
-        test = np.arange(len(X)) % n_folds == cell.fold
-        return Task(*(_in_random_bags(cell, X[part], labels[part]) for part in (~test, test)))
-    whole = _sample(cell if cell.protocol.bags != "once" else replace(cell, repetition=0))
-    if n_folds == 1:
+    random, protocol = cell.random("rows", of_bags=False), cell.protocol
+    data = load(cell.data, random)
+    order = random.permutation(len(data[0]))
+    X, labels, *given = (part[order] for part in data)
+    if protocol.bags == "random":
+        bags = random_bags(labels, cell.bag_size, cell.random("bags"))
+    elif protocol.bags == "equal":
+        kept, bags = equal_proportion_bags(labels, cell.bag_size, cell.random("bags"))
+        X, labels = X[kept], labels[kept]
+    elif given:
+        bags = given[0]
+    else:
+        raise InputError(f"bags='own' needs data with bags of their own, got {cell.data!r}.")
+    whole = Sample.in_bags(X, labels, bags)
+    if protocol.folds == 1:
         return Task(whole, whole)
-    folds = BagKFold(n_folds, random_state=cell.random("folds"))
+    folds = BagKFold(protocol.folds, random_state=cell.random("folds"))
     train, test = list(folds.split(whole.X, whole.y))[cell.fold]
     by_bag = train[np.lexsort((train, whole.y["bag"][train]))]
     return Task(whole.take(by_bag), whole.take(test))
-
-
-def _shuffled(cell: Cell) -> list[NDArray[Any]]:
-    """The arrays of the data of a repetition, in random order."""
-    random = cell.random("rows", of_bags=False)
-    data = load(cell.data, random)
-    order = random.permutation(len(data[0]))
-    return [part[order] for part in data]
-
-
-def _sample(cell: Cell) -> Sample:
-    """All data of a repetition, in bags."""
-    X, labels, *bags = _shuffled(cell)
-    if cell.protocol.bags == "own":
-        if not bags:
-            raise InputError(f"bags='own' needs data with bags of their own, got {cell.data!r}.")
-        return Sample.in_bags(X, labels, bags[0])
-    if cell.protocol.bags == "equal":
-        kept, equal = equal_proportion_bags(labels, cell.bag_size, cell.random("bags"))
-        return Sample.in_bags(X[kept], labels[kept], equal)
-    return _in_random_bags(cell, X, labels)
-
-
-def _in_random_bags(cell: Cell, X: Array, labels: Array) -> Sample:
-    bags = random_bags(labels, cell.bag_size, cell.random("bags"))
-    is_kept = (bags < len(labels) // cell.bag_size) | (cell.protocol.leftover == "keep")
-    return Sample.in_bags(X[is_kept], labels[is_kept], bags[is_kept])
 
 
 def fingerprint(task: Task) -> str:

@@ -23,6 +23,7 @@ WITH_INTERVAL = "EcologicalRegression", ALONE
 """Whose intervals are counted; those of others take a fit for each resample."""
 WAYS = ("share of the bag", "Goodman's regression", ALONE, *MODELS)
 MOST_COLUMNS = 12
+KINDS = ("natural groups", "random bags, sets held out", "random bags")
 
 
 def goodman(group, y):
@@ -89,20 +90,17 @@ def cells():
 def pages():
     """Root mean squared errors in points, and the slope of estimates on true differences."""
     rows = pd.read_csv(HERE / "halves.csv")
-    rows["bags_are"] = np.select(
-        [rows["kind"] == "natural", rows["data"].isin(HELD_OUT)],
-        ["natural groups", "random bags, sets held out"],
-        "random bags",
-    )
-    lines = [{"estimate": way} for way in WAYS]
-    for kind, group in rows.groupby("bags_are", sort=False):
-        each = np.sqrt(group.groupby(["method", "data"])["error"].mean())
-        sums = group.groupby("method")[["product", "square"]].sum()
-        for line in lines:
-            slope = sums.loc[line["estimate"], "product"] / sums.loc[line["estimate"], "square"]
-            title = f"{kind} ({group['data'].nunique()} sets)"
-            line[title] = f"{each[line['estimate']].mean():.1f} ({slope:.2f})"
-    return {"halves": rows_table(lines)}
+    kinds = [rows["kind"] == "natural", rows["data"].isin(HELD_OUT)]
+    rows["bags are"] = np.select(kinds, KINDS[:2], KINDS[2])
+    groups = rows.groupby(["bags are", "method"])
+    sums = groups[["product", "square"]].sum()
+    slopes = (sums["product"] / sums["square"]).map(" ({:.2f})".format)
+    by_set = np.sqrt(rows.groupby(["bags are", "method", "data"])["error"].mean())
+    errors = by_set.groupby(["bags are", "method"]).mean().map("{:.1f}".format)
+    counts = rows.groupby("bags are", sort=False)["data"].nunique()
+    table = (errors + slopes).unstack("bags are").loc[[*WAYS], counts.index]
+    table.columns = [f"{kind} ({count} sets)" for kind, count in counts.items()]
+    return {"halves": rows_table(table.rename_axis("estimate").reset_index())}
 
 
 if __name__ == "__main__":

@@ -8,9 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from reproduction.report import rows_table
-from scipy.optimize import minimize
-from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
@@ -42,71 +40,9 @@ LARGE = 8000
 """Rows above which conv-pSVM and twelve starts are left out."""
 MOST = 3000
 """Rows that are drawn of held-out sets."""
-
-
-class ProportionMatching(ClassifierMixin, BaseEstimator):
-    """Logistic regression by the likelihood of each bag's mean probability, with a ridge."""
-
-    def fit(self, X, y):
-        _, index = np.unique(y["bag"], return_inverse=True)
-        sizes, share = np.bincount(index), np.empty(index.max() + 1)
-        share[index] = y["proportion"]
-
-        def loss(plane):
-            p = expit(X @ plane[1:] + plane[0])
-            mean = np.clip(np.bincount(index, p) / sizes, 1e-9, 1.0 - 1e-9)
-            value = -sizes @ (share * np.log(mean) + (1.0 - share) * np.log(1.0 - mean))
-            slope = ((1.0 - share) / (1.0 - mean) - share / mean)[index] * p * (1.0 - p)
-            gradient = np.append(slope.sum(), slope @ X + plane[1:])
-            return value + 0.5 * plane[1:] @ plane[1:], gradient
-
-        self.plane_ = minimize(loss, np.zeros(X.shape[1] + 1), jac=True, method="L-BFGS-B").x
-        return self
-
-    def decision_function(self, X):
-        return X @ self.plane_[1:] + self.plane_[0]
-
-    def predict_proba(self, X):
-        return np.column_stack(
-            [expit(-self.decision_function(X)), expit(self.decision_function(X))]
-        )
-
-
-class SoftLabels(ProportionMatching):
-    """Logistic regression in which every instance has the share of its bag as its label."""
-
-    def fit(self, X, y):
-        rows, labels = np.vstack([X, X]), np.repeat([1, -1], len(X))
-        weights = np.concatenate([y["proportion"], 1.0 - y["proportion"]])
-        fit = LogisticRegression(max_iter=1000).fit(rows, labels, sample_weight=weights)
-        self.plane_ = np.append(fit.intercept_, fit.coef_)
-        return self
-
-
-class InterpolatingLoss(ProportionMatching):
-    """Ecological regression with a tenth of the loss on instances (Javanmard et al. 2024).
-
-    As each instance has the share of its bag, sum_i (w'x_i + b - p_k)^2 is the loss of the bag
-    means and w'Ww, W the scatter inside bags.
-    """
-
-    def fit(self, X, y):
-        _, index, sizes = np.unique(y["bag"], return_inverse=True, return_counts=True)
-        means = np.stack([np.bincount(index, column) for column in X.T], axis=1) / sizes[:, None]
-        centre, share = X.mean(axis=0), y["proportion"].mean()
-        between, within = (means - centre)[index], X - means[index]
-        scatter = between.T @ between
-        ridge = 0.3 * np.square(scatter).sum() / scatter.trace() * np.eye(len(centre))
-        moment = between.T @ (y["proportion"] - share)
-        w = np.linalg.solve(scatter + 0.1 * within.T @ within + ridge, moment)
-        self.plane_ = 4.0 * np.append(share - 0.5 - centre @ w, w)  # near 1/2 the logit of a share
-        return self
-
+LABELS = "told every label"
 
 METHODS = {
-    "soft labels": SoftLabels(),
-    "proportion matching": ProportionMatching(),
-    "interpolating loss": InterpolatingLoss(),
     "EcologicalRegression": EcologicalRegression(),
     "ShareMetric, EcologicalRegression": make_pipeline(ShareMetric(), EcologicalRegression()),
     "InvCal": InvCal(),
@@ -118,11 +54,11 @@ METHODS = {
     "ShareMetric, ConvPropSVM": make_pipeline(ShareMetric(), ConvPropSVM(epsilon="rounding")),
     "EcologicalRegression, Gaussian": EcologicalRegression(kernel="rbf"),
     "AlterPropSVM, Gaussian": AlterPropSVM(kernel="rbf"),
-    "told every label": LogisticRegression(C=0.1, max_iter=1000),
+    LABELS: LogisticRegression(C=0.1, max_iter=1000),
 }
-TWENTY_LINES = ("soft labels", "proportion matching", "interpolating loss")
-"""What a user would write."""
-ON_SETS = ("EcologicalRegression", "InvCal", "MeanMap", "AlterPropSVM", "told every label")
+BASELINES = ["soft labels", "proportion matching", "interpolating loss"]
+"""Rows of the file whose methods left with commit dd6c1688, which has their twenty lines each."""
+ON_SETS = ["EcologicalRegression", "InvCal", "MeanMap", "AlterPropSVM", LABELS]
 SLOW = ("AlterPropSVM, C = 1, mixed starts", "ConvPropSVM", "ShareMetric, ConvPropSVM")
 
 
@@ -155,19 +91,14 @@ def unequal_bags(n, random):
     return np.repeat(np.arange(len(sizes)), sizes)[:n][random.permutation(n)]
 
 
-def divided(data, kind, draw):
-    """Instances, target and labels of a set, the rows of four fifths of its bags, of the others."""
+def measure(data, kind, draw, method):
+    """Of a fit to four fifths of the bags, what the labels of the others say."""
     X, labels, bags, shares = loaded(data, kind, draw)
     y, labels = bag_target(bags, shares), np.where(np.asarray(labels) > 0, 1, -1)
     n_folds = min(5, len(np.unique(bags)))
-    return X, y, labels, *next(BagKFold(n_folds, random_state=draw).split(X, y))
-
-
-def measure(data, kind, draw, method):
-    """Of a fit to four fifths of the bags, what the labels of the others say."""
-    X, y, labels, train, test = divided(data, kind, draw)
+    train, test = next(BagKFold(n_folds, random_state=draw).split(X, y))
     started = process_time()
-    target = labels if method == "told every label" else y
+    target = labels if method == LABELS else y
     model = clone(METHODS[method]).fit(X[train], target[train])
     seconds, scores = process_time() - started, model.decision_function(X[test])
     probabilities = np.clip(model.predict_proba(X[test])[:, 1], 1e-3, 1.0 - 1e-3)
@@ -183,7 +114,7 @@ def measure(data, kind, draw, method):
 
 
 def cells():
-    """All sets, draw by draw, the quick methods first."""
+    """All sets, draw by draw."""
     public = product(range(10), (*CHOSEN_ON, *HELD_OUT), (*KINDS, *FEW), METHODS)
     natural = product(range(10), NATURAL, ["natural"], METHODS)
     each = [
@@ -206,98 +137,86 @@ def allowed(data, kind, draw, method):
 def pages():
     """What the page shows, by the names that it uses."""
     rows = pd.read_csv(HERE / "natural.csv")
-    rows = rows.assign(
-        bags_are=np.select(
-            [rows["kind"] == "natural", rows["kind"].isin(FEW), rows["data"].isin(HELD_OUT)],
-            ["natural groups", "4 or 8 random bags", "random bags, sets held out"],
-            "random bags",
-        )
-    )
-    means, gains = means_tables(rows)
-    offered = [name for name in METHODS if name not in TWENTY_LINES]
-    short = means.loc[["the larger class", *offered]]
+    kinds = [rows["kind"] == "natural", rows["kind"].isin(FEW), rows["data"].isin(HELD_OUT)]
+    names = ["natural groups", "4 or 8 random bags", "random bags, sets held out"]
+    rows["bags are"] = np.select(kinds, names, "random bags")
+    accuracy, auc, loss = (by_set(rows, column) for column in ("accuracy", "auc", "log_loss"))
+    alone = rows.drop_duplicates(["data", "kind", "draw"]).groupby("bags are", sort=False)
+    larger = (100.0 * alone["larger"].mean()).map("{:.1f} (50)".format)
+    counts = rows.groupby("bags are", sort=False)["data"].nunique()
+    titles = {kind: f"{kind} ({count} sets)" for kind, count in counts.items()}
+    means = with_stars(accuracy, lambda mean: f"{100.0 * mean:.1f}", auc)
+    means = pd.concat([larger.to_frame("the larger class").T, means.drop(BASELINES)])
+    gains = with_stars(gained(auc), "{:.0%}".format, missing=accuracy)
+    seconds = rows.groupby("method")["seconds"].median().map("{:.3f}".format)
+    losses = with_stars(loss, "{:.3f}".format).assign(**{"seconds, median": seconds})
     return {
-        "natural_means": rows_table(short.reset_index()),
-        "natural_gains": rows_table(gains.loc[list(METHODS)].reset_index()),
-        "natural_calibration": calibration_table(rows),
+        "natural_means": as_table(means.rename(columns=titles)),
+        "natural_gains": as_table(gains.rename(columns=titles)),
+        "natural_calibration": as_table(losses),
         "natural_sets": sets_table(rows),
     }
 
 
-def means_tables(rows):
-    """Accuracy and AUC of each method on four kinds of sets, and of what labels gain in AUC."""
-    lines = {"the larger class": {}, **{method: {} for method in METHODS}}
-    gains = {method: {} for method in METHODS}
-    for kind, group in rows.groupby("bags_are", sort=False):
-        accuracy, auc = (mean_of(group, column) for column in ("accuracy", "auc"))
-        gain = (auc - 0.5).div(auc["told every label"] - 0.5, axis=0)
-        title = f"{kind} ({group['data'].nunique()} sets)"
-        larger = group.drop_duplicates(["data", "kind", "draw"])["larger"].mean()
-        lines["the larger class"][title] = f"{100.0 * larger:.1f} (50)"
-        for method in METHODS:
-            star = "*" if accuracy[method].isna().any() else ""
-            means = 100.0 * accuracy[method].mean(), 100.0 * auc[method].mean()
-            lines[method][title] = "{:.1f} ({:.1f}){}".format(*means, star)
-            gains[method][title] = f"{gain[method].mean():.0%}{star}"
-    return (pd.DataFrame(table).T.rename_axis("method") for table in (lines, gains))
-
-
-def mean_of(rows, column):
+def by_set(rows, column):
     """Means over draws, a row for each set and kind of bags, a column for each method."""
-    return rows.pivot_table(index=["data", "kind"], columns="method", values=column)
+    wide = rows.pivot_table(column, ["bags are", "data", "kind"], "method", sort=False)
+    return wide[[*BASELINES, *METHODS]]
 
 
-def calibration_table(rows):
-    """Log loss of each method on three kinds of sets, and the processor time of a fit."""
-    lines = [{"method": method} for method in METHODS]
-    seconds = rows.groupby("method")["seconds"].median()
-    for kind, group in rows.groupby("bags_are", sort=False):
-        loss = mean_of(group, "log_loss")
-        for line, method in zip(lines, METHODS, strict=True):
-            star = "*" if loss[method].isna().any() else ""
-            line[kind] = f"{loss[method].mean():.3f}{star}"
-    for line, method in zip(lines, METHODS, strict=True):
-        line["seconds, median"] = f"{seconds[method]:.3f}"
-    return rows_table(lines)
+def gained(auc):
+    """What share of the gain of labels in AUC each method has."""
+    return (auc - 0.5).div(auc[LABELS] - 0.5, axis=0)
+
+
+def with_stars(values, text, beside=None, missing=None):
+    """Means over sets, methods by kinds of bags; a star marks those of which some are missing."""
+    groups = values.groupby("bags are", sort=False)
+    texts = groups.mean().map(text)
+    if beside is not None:
+        texts += beside.groupby("bags are", sort=False).mean().map(lambda m: f" ({100.0 * m:.1f})")
+    absent = (values if missing is None else missing).isna().groupby("bags are", sort=False).any()
+    return (texts + absent.replace({True: "*", False: ""})).T
+
+
+def as_table(texts):
+    """A frame of texts, a row for each method."""
+    return rows_table(texts.rename_axis("method").reset_index())
 
 
 def sets_table(rows):
     """Accuracy of some methods, set by set."""
     shown = rows[rows["kind"].isin(["natural", "random 8", "random 64"])]
-    larger = shown.groupby(["kind", "data"], sort=False)["larger"].mean()
-    means = shown.groupby(["kind", "data", "method"], sort=False)["accuracy"].mean()
-    wide = means.unstack("method")[list(ON_SETS)]
-    wide.insert(0, "larger class", larger)
+    groups = shown.groupby(["kind", "data"], sort=False)
+    wide = shown.pivot_table("accuracy", ["kind", "data"], "method", sort=False)[ON_SETS]
+    wide.insert(0, "larger class", groups["larger"].mean())
     texts = (100.0 * wide).map("{:.1f}".format).replace("nan", "-")
     texts.index = [f"{data}, {kind}" for kind, data in texts.index]
     return rows_table(texts.rename_axis("set, bags").reset_index())
 
 
-def picture(path):
+def picture():
     """What share of the gain of labels in AUC each method has, a point for each set."""
-    rows = pd.read_csv(HERE / "natural.csv")
-    gain = rows.pivot_table(index=["data", "kind"], columns="method", values="auc")
-    share = gain.sub(0.5).div(gain["told every label"] - 0.5, axis=0)
+    rows = pd.read_csv(HERE / "natural.csv").assign(**{"bags are": ""})
+    share = gained(by_set(rows, "auc"))
     names = ["EcologicalRegression", "AlterPropSVM", "InvCal", "MeanMap", "ConvPropSVM"]
     natural = share.index.get_level_values("kind") == "natural"
     figure, axes = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
-    for ax, title, mask in zip(
-        axes, ("groups of their own", "random and unequal bags"), (natural, ~natural), strict=True
-    ):
+    panels = {"groups of their own": natural, "random and unequal bags": ~natural}
+    for ax, (title, mask) in zip(axes, panels.items(), strict=True):
         for place, name in enumerate(names):
             values = share.loc[mask, name].dropna()
             jitter = np.linspace(-0.2, 0.2, len(values))
             ax.plot(values, place + jitter, ".", alpha=0.6)
             ax.plot(values.mean(), place, "k|", markersize=18)
         ax.set(title=title, xlim=(-0.5, 1.2), xlabel="share of what labels gain in AUC")
-        ax.axvline(1.0, color="0.8", zorder=0)
-        ax.axvline(0.0, color="0.8", zorder=0)
+        for end in (0.0, 1.0):
+            ax.axvline(end, color="0.8", zorder=0)
     axes[0].set_yticks(range(len(names)), names)
-    figure.savefig(path, bbox_inches="tight", dpi=120)
-    plt.close(figure)
+    return figure
 
 
 if __name__ == "__main__":
     complete(HERE / "natural.csv", cells(), measure)
-    picture(HERE / "natural.png")
+    picture().savefig(HERE / "natural.png", bbox_inches="tight", dpi=120)
     print("\n\n".join(pages().values()))

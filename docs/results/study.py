@@ -44,6 +44,8 @@ def complete(path, cells, measure):
                 warnings.simplefilter("ignore")
                 rows = pd.DataFrame([{**cell, **row} for row in measure(**cell)])
             new = not path.exists()
+            if path.exists():  # some files have further columns, of earlier versions
+                rows = rows.reindex(columns=pd.read_csv(path, nrows=0).columns)
             rows.to_csv(path, mode="a", header=new, index=False, float_format="%.6g")
     wanted = pd.DataFrame(cells)
     return pd.read_csv(path).merge(wanted, on=names)

@@ -6,9 +6,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from reproduction.report import rows_table
-from scipy.stats import spearmanr
 from sklearn.base import clone
-from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import scale
 from study import HERE, complete, mixed_psvm
 
@@ -137,107 +135,51 @@ def allowed(data, method):
 
 
 def pages():
-    """What the page shows, by the names that it uses."""
-    rows = pd.read_csv(HERE / "without_labels.csv")
-    rows = rows.assign(
-        bad=rows["right"] < rows["larger"] - BAD,
-        bags_are=np.where(rows["kind"] == "natural", "natural", "random, k-means"),
-        sets=np.where(rows["data"].isin(CHOSEN_ON), "chosen on", "others"),
-        margin=rows["expected"] - rows["majority"],
-    )
-    return {
-        "without_labels_named": named_table(rows),
-        "without_labels_areas": areas_table(rows),
-        "without_labels_order": order_table(rows),
-        "without_labels_sets": sets_table(rows),
-    }
-
-
-def named_table(rows):
-    """How many good fits are called bad, and how many bad ones are named."""
+    """How many good fits are called bad, and how many bad ones are named, as the page shows it."""
     lines = []
-    for (kind, sets), group in rows.groupby(["bags_are", "sets"]):
+    for (kind, sets), group in judged().groupby(["bags are", "sets"]):
         good, bad = group[~group["bad"]], group[group["bad"]]
         line = {"bags": kind, "sets": sets, "good fits": len(good), "bad fits": len(bad)}
         for name, column in (("check_fit", "poor"), ("warning of the fit", "certain")):
-            line |= {
-                f"good, {name}": f"{good[column].mean():.1%}",
-                f"bad, {name}": f"{bad[column].mean():.0%}",
-            }
+            line[f"good, {name}"] = f"{good[column].mean():.1%}"
+            line[f"bad, {name}"] = f"{bad[column].mean():.0%}"
         lines.append(line)
-    return rows_table(lines)
+    return {"without_labels_named": rows_table(lines)}
 
 
-CRITERIA = {
-    "bag error, bags of the fit": ("error", -1),
-    "explained, bags of the fit": ("fitted", 1),
-    "expected share above the larger class": ("margin", 1),
-    "bag error, held-out bags": ("held_out_error", -1),
-    "explained, held-out bags": ("explained", 1),
-    "correlation, held-out bags": ("correlation", 1),
-    "deviance, held-out bags": ("deviance", -1),
-}
-"""Columns, and whether more is better."""
-
-
-def areas_table(rows):
-    """Area under the curve of each criterion for telling bad fits from good ones."""
-    groups = list(rows.groupby("bags_are"))
-    return rows_table(
-        {"": name}
-        | {
-            kind: f"{roc_auc_score(~group['bad'], finite(sign * group[column])):.2f}"
-            for kind, group in groups
-        }
-        for name, (column, sign) in CRITERIA.items()
+def judged():
+    """The rows of the file, with what labels say of each fit."""
+    rows = pd.read_csv(HERE / "without_labels.csv")
+    return rows.assign(
+        **{"bags are": np.where(rows["kind"] == "natural", "natural", "random, k-means")},
+        bad=rows["right"] < rows["larger"] - BAD,
+        sets=np.where(rows["data"].isin(CHOSEN_ON), "chosen on", "others"),
+        margin=rows["expected"] - rows["majority"],
     )
 
 
-def order_table(rows):
-    """How each criterion orders the methods, and how accurate the one that it chooses is."""
-    lines = []
-    for kind, group in rows.groupby("bags_are"):
-        tasks = [task for _, task in group.groupby(["data", "kind", "draw"]) if len(task) > 2]
-        whole = [task.set_index("method")["right_test"] for task in tasks]
-        single = pd.DataFrame(whole).dropna(axis=1).mean()
-        for name, (column, sign) in CRITERIA.items():
-            values = [finite(sign * task[column]) for task in tasks]
-            orders = [
-                spearmanr(value, task["right_test"])[0]
-                for value, task in zip(values, tasks, strict=True)
-            ]
-            chosen = [
-                task["right_test"].iloc[value.argmax()]
-                for value, task in zip(values, tasks, strict=True)
-            ]
-            lines.append(
-                {
-                    "bags": kind,
-                    "criterion": name,
-                    "rank correlation": f"{np.nanmean(orders):+.2f}",
-                    "right, chosen by it": f"{np.mean(chosen):.1%}",
-                    "best single method": f"{single.max():.1%} {single.idxmax()}",
-                }
-            )
-    return rows_table(lines)
+CRITERIA = {
+    "error": "bag error, bags of the fit",
+    "fitted": "explained, bags of the fit",
+    "margin": "expected share above the larger class",
+    "held_out_error": "bag error, held-out bags",
+    "explained": "explained, held-out bags",
+    "correlation": "correlation, held-out bags",
+    "deviance": "deviance, held-out bags",
+}
+ERRORS = ["error", "held_out_error", "deviance"]
 
 
-def sets_table(rows):
-    """Accuracy on held-out bags of methods with a linear kernel, set by set."""
-    shown = rows[rows["kind"].isin(["natural", "random 8", "random 64"])]
-    larger = shown.groupby(["kind", "data"], sort=False)["larger"].mean()
-    means = shown.groupby(["kind", "data", "method"], sort=False)["right_test"].mean()
-    wide = means.unstack("method")[list(METHODS)[:4]]
-    wide.insert(0, "larger class", larger)
-    texts = (100.0 * wide).map("{:.1f}".format).replace("nan", "-")
-    return rows_table(texts.rename_axis(["bags", "set"]).reset_index())
-
-
-def finite(values):
-    """A share of 0 that was expected otherwise has an infinite deviance."""
-    return np.clip(values.to_numpy(), -1e9, 1e9)
+def orders(rows):
+    """Mean rank correlation of each criterion with accuracy, over the methods of a problem."""
+    rows = rows.assign(**-rows[ERRORS])
+    problems = rows.groupby(["bags are", "data", "kind", "draw"])
+    ranks = problems[[*CRITERIA, "right_test"]].corr("spearman")["right_test"]
+    means = ranks.drop("right_test", level=-1).groupby(level=["bags are", -1]).mean()
+    return means.unstack("bags are").loc[[*CRITERIA]].rename(CRITERIA)
 
 
 if __name__ == "__main__":
     complete(HERE / "without_labels.csv", cells(), measure)
-    print("\n\n".join(pages().values()))
+    print(pages()["without_labels_named"])
+    print(orders(judged()).round(2))

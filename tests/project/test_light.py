@@ -1,7 +1,6 @@
 """In a process of its own: ordinary use with warnings as errors, and the core as in a browser."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "docs"))
-import in_browser  # noqa: E402
 
 AS_IN_A_BROWSER = """
 import os, subprocess, sys, threading
@@ -92,26 +90,3 @@ def test_four_methods_without_heavy_modules_and_absent_solvers():
     assert chosen == "('clarabel', 'newton') set()"
     assert answered == "clarabel optimal"
     assert "pip install pooch" in missing
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "notebook",
-    [path for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if in_browser.can_run(path)],
-    ids=lambda path: path.stem,
-)
-def test_a_notebook_that_can_run_in_a_browser_does(notebook):
-    cells = ["from IPython.display import display", *in_browser.sources(notebook)]
-    as_in_a_browser(re.sub(r"^%.*$", "", "\n".join(cells), flags=re.MULTILINE))
-
-
-def test_a_notebook_for_a_browser_is_the_same_with_a_cell_before_it(tmp_path):
-    in_browser.write_notebooks(ROOT / "notebooks", tmp_path / "files")
-    written = sorted((tmp_path / "files").glob("*.ipynb"))
-    assert written
-    for path in written:
-        first, *rest = in_browser.sources(path)
-        assert first == in_browser.first_cell(ROOT / "notebooks" / path.name)
-        assert first.startswith("# In a browser")
-        assert ("ipywidgets" in first) == (path.stem == "12_move_the_points")
-        assert rest == in_browser.sources(ROOT / "notebooks" / path.name)

@@ -6,9 +6,7 @@ import threading
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.error import URLError
 from urllib.parse import unquote, urljoin, urlsplit
-from urllib.request import urlopen
 
 import pytest
 
@@ -23,7 +21,6 @@ PAGES = [
     if path.name not in ("search.html", "genindex.html", "py-modindex.html")
     and path.relative_to(BUILT).parts[0] not in ("_modules", "lite")
 ]
-SLIDES = sorted((BUILT.parent / "slides").glob("*.html"))
 IN_A_BROWSER = sorted(path.name for path in (BUILT / "lite/files").glob("*.ipynb"))
 PYODIDE = "https://cdn.jsdelivr.net/pyodide/"
 API = [name for name in PAGES if name.startswith("generated")]
@@ -35,12 +32,6 @@ CUT = """() => {
     const width = document.documentElement.clientWidth;
     return [...document.querySelectorAll("article table, article pre, article img, mjx-container")]
         .filter(e => e.getBoundingClientRect().right > width + 1 && !scrolls(e))
-        .map(e => e.tagName + ": " + e.textContent.slice(0, 60));
-}"""
-CUT_ON_A_SLIDE = """() => {
-    const slide = Reveal.getCurrentSlide();
-    return [slide, ...slide.querySelectorAll("pre, img, table")]
-        .filter(e => e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1)
         .map(e => e.tagName + ": " + e.textContent.slice(0, 60));
 }"""
 RAW_FORMULAS = r"""() => {
@@ -154,36 +145,3 @@ def test_a_notebook_opens_in_a_browser_and_asks_for_nothing_but_python(browser, 
             opened_in_a_browser(window, address, IN_A_BROWSER[0])
         assert [url for url in window.elsewhere if not url.startswith(PYODIDE)] == []
         assert window.locator(".jp-Dialog").count() == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("notebook", IN_A_BROWSER)
-def test_a_notebook_reaches_its_first_plot_within_a_minute(browser, address, notebook):
-    try:
-        urlopen(PYODIDE, timeout=10).close()
-    except URLError as failure:
-        if not hasattr(failure, "code"):
-            pytest.skip(f"needs {PYODIDE}: {failure}")
-    with browser.new_page() as window:
-        opened_in_a_browser(window, address, notebook)
-        window.get_by_role("menuitem", name="Run", exact=True).click()
-        window.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        window.wait_for_selector(".jp-OutputArea-output img", timeout=60_000)
-        assert window.locator(".jp-OutputArea-output[data-mime-type*=error]").count() == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("slides", SLIDES, ids=lambda path: path.stem)
-def test_slides_fit_and_ask_for_nothing_elsewhere(browser, slides):
-    requests = []
-    with browser.new_page(viewport={"width": 1280, "height": 800}) as window:
-        window.on("request", lambda request: requests.append(urlsplit(request.url).scheme))
-        window.goto(slides.as_uri())
-        window.wait_for_function(
-            "() => window.Reveal?.isReady() && window.MathJax?.startup?.promise"
-        )
-        window.evaluate("() => MathJax.startup.promise")
-        for _ in range(window.evaluate("Reveal.getTotalSlides()")):
-            assert window.evaluate(CUT_ON_A_SLIDE) == []
-            window.evaluate("Reveal.next()")
-    assert set(requests) <= {"file", "data"}
