@@ -9,8 +9,6 @@ import warnings
 import numpy as np
 import pytest
 from effort import first
-from methods import each_method
-from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from small_problems import small_problem
 
@@ -70,32 +68,6 @@ def test_at_ordinary_scales_nothing_is_amiss(method):
     """So that the test above cannot pass by warnings alone."""
     for scale in (1e-3, 1.0, 1e3):
         assert fitted(method, "linear", 1.0, scale)[1]
-
-
-def test_where_offsets_are_large_the_kernel_keeps_its_digits():
-    near, far = (fitted("conv", "rbf", 1.0, offset=offset)[0] for offset in (0.0, 1e6))
-    np.testing.assert_allclose(far, near, rtol=0.0, atol=1e-7 * np.abs(near).max())
-
-
-@pytest.mark.parametrize("C", [1.0, 1e2, 1e6, 1e10])
-def test_two_cuts_are_solved_for_any_c(C):
-    """Without a warning up to 1e6; beyond, with an answer and its bounds all the same."""
-    model = ConvPropSVM(C=C, relaxation=CuttingPlanes(max_cuts=2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error" if C < 1e7 else "ignore")
-        model.fit(PROBLEM.X, PROBLEM.y)
-    assert model.objective_ == pytest.approx(model.relaxation_.upper, rel=1e-5 if C < 1e7 else 0.1)
-
-
-@pytest.mark.parametrize("scale", first(1, [1e6, 1e-6]))
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@each_method(sum=MeanMap(likelihood="sum"), no_bias=MeanMap(fit_intercept=False))
-def test_the_defaults_are_in_units_of_the_data(method, kernel, scale):
-    clf = clone(method).set_params(kernel=kernel)
-    first, second = (clone(clf).fit(times * PROBLEM.X, PROBLEM.y) for times in (1.0, scale))
-    scores, scaled = first.decision_function(PROBLEM.X), second.decision_function(scale * PROBLEM.X)
-    np.testing.assert_allclose(scaled, scores, atol=1e-4 * np.abs(scores).max())
-    np.testing.assert_array_equal(second.labeling_, first.labeling_)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
