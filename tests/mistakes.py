@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -28,8 +27,6 @@ from propcvx import (
     InvCal,
     MeanMap,
     MethodStart,
-    RandomStart,
-    ShareMetric,
     bag_error,
     bag_target,
     certify,
@@ -40,7 +37,6 @@ from propcvx import (
     proportions_of,
 )
 from propcvx.bags.metrics import bag_correlation
-from propcvx.bags.model_selection import BagShuffleSplit
 from propcvx.errors import (
     CrossedBoundsError,
     GramMatrixMemoryError,
@@ -49,11 +45,10 @@ from propcvx.errors import (
     UnsupportedSolverError,
 )
 from propcvx.estimators import Start
-from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
+from propcvx.labelings.losses import HINGE
 from propcvx.programs import svm_dual
 from propcvx.relaxation import Lifted, MixedInteger
 from propcvx.relaxation.masters import MASTERS
-from propcvx.relaxation.oracles import AxesOracle
 from propcvx.svm.step import Separator
 
 X = np.random.RandomState(0).randn(8, 3)
@@ -145,27 +140,17 @@ def own_master(features, C, solve, **changes):
 
 _BAGS = {
     "proportion above 1": target("proportions", "1.2", "bag 'b'", proportions=[0.5, 1.2]),
-    "proportion below 0": target("proportions", "-0.1", "'a'", proportions={"a": -0.1, "b": 1.0}),
     "proportion is NaN": target("proportions", "got nan", "bag 'b'", proportions=[0.5, np.nan]),
-    "proportion is a word": target("proportions", "'half'", "'a'", proportions=["half", 0.5]),
     "proportion in percent": target("proportions", "64%", proportions={"a": 0.5, "b": "64%"}),
-    "proportions of several numbers": target(
-        "proportions", "got [0.5] for bag 'a'", proportions=[[0.5], [0.2, 0.3]]
-    ),
     "too few proportions": target("proportions", "2 bags", "(1,)", proportions=[0.5]),
     "bag without a proportion": target("without a proportion: ['b']", proportions={"a": 0.5}),
     "proportion without a bag": target(
         "proportions and bags", "without a bag: ['c']", proportions={"a": 0.5, "b": 0.5, "c": 1.0}
     ),
     "bag id is NaN": target("bags must not contain None or NaN", bags=[1.0, np.nan]),
-    "bag id is pandas.NA": target("bags must not contain None or NaN", bags=["a", pd.NA]),
     "bag ids of two types, proportions in an array": target("pass a dict", bags=[1, "a"]),
-    "bag ids are lists": target("bags", "got [1]", bags=[[1], [2]]),
-    "bags are a number": target("bags must be a sequence", bags=1, proportions=[0.5]),
     "no bags": target("bags", "got an empty sequence", bags=[], proportions=[]),
     "unknown label": target("labels", "got 2 at instance 2", labels=[0, 0, 2, 0, 0, 0, 0, 0]),
-    "labels of another length": target("labels", "(8)", "(1,)", labels=[1]),
-    "labels True and False": target("labels", "True or False", labels=[True] * 4 + [False] * 4),
     "labels True, False and unknown": target(
         "labels",
         "labels.map({True: 1, False: -1}).fillna(0)",
@@ -175,20 +160,9 @@ _BAGS = {
         "sum to one", "got 0.9 in bag 'a'", proportions=[[0.5, 0.4, 0.0], [0, 0, 1]]
     ),
     "class in no bag": target("0 in every bag for [1]", proportions=[[1, 0, 0], [0.5, 0, 0.5]]),
-    "share of a class above 1": target(
-        "got 1.5 for bag 'b', class 0", proportions=[[1, 0], [1.5, -0.5]]
-    ),
-    "share of a class is a word": target("numbers in [0, 1]", proportions=[[1, 0], [0, "x"]]),
     "bags of different classes": target(
         *("the same classes: one has ['x', 'y'], bag 'b' has {'x': 1.0}", "write 0.0"),
         proportions={"a": {"x": 0.5, "y": 0.5}, "b": {"x": 1.0}},
-    ),
-    "table with a row too few": target("per bag: 2 bags", "(1,)", proportions=[[1, 0, 0]]),
-    "rows of a table for other bags": target(
-        "without a proportion: ['b']", proportions={"a": {"x": 0.5, "y": 0.5}}
-    ),
-    "one class in a table": target(
-        "two classes or more", proportions={"a": {"x": 1.0}, "b": {"x": 1.0}}
     ),
     "two rows of a table for a bag": target(
         "one row per bag id", proportions=pd.DataFrame(np.eye(2), index=["a", "a"])
@@ -198,17 +172,10 @@ _BAGS = {
         proportions=np.eye(2),
         classes=["x", "x"],
     ),
-    "names of columns without a table": target("columns of an array", classes=["x", "y"]),
-    "names of columns that have names": target(
-        "columns of an array", proportions=pd.DataFrame(np.eye(2), index=["a", "b"]), classes=[0, 1]
-    ),
     "unknown class as label": target(
         *("names of classes, [0, 1], or None", "{1: 'x'} among them"),
         proportions=np.eye(2),
         labels=[0, "x", *[None] * 6],
-    ),
-    "labels of classes of another length": target(
-        "one per instance (8), got 1", proportions=np.eye(2), labels=[0]
     ),
     "labels against the shares of classes": alter(
         *("class 0", "bag 'a': 4 known positives", "with proportion 0.5"),
@@ -221,23 +188,10 @@ _BAGS = {
 }
 
 _EACH = {
-    "no instances": fitted("0 sample(s)", "{cls}", X=np.empty((0, 3)), y=Y[:0], error=ValueError),
-    "one instance": fitted("1 sample(s)", X=X[:1], y=bag_target([0], [1.0]), error=ValueError),
     "NaN in X": fitted("X contains NaN", X=np.where(X > 1.5, np.nan, X), error=ValueError),
-    "infinity in X": fitted("X contains inf", X=np.where(X > 1.5, np.inf, X), error=ValueError),
     "X is a vector": fitted("Expected 2D array", X=X[:, 0], error=ValueError),
     "y is None": fitted("y must be given", MAKE, y=None),
     "y shorter than X": fitted("X and y", "8 and 7", y=Y[:7]),
-    **{
-        f"X longer than y in {name}": Mistake(
-            partial(call, np.vstack([X, X]), Y), ("X and y must have the same", "16 and 8")
-        )
-        for name, call in (
-            ("check_fit", partial(check_fit, MeanMap())),
-            ("ShareMetric", ShareMetric().fit),
-        )
-    },
-    "labels longer than X": fitted("X and y", "4 and 8", X=X[:4], y=[0, 1] * 4),
     "y of other fields": fitted(
         "y must", "('bag', 'p')", MAKE, y=np.zeros(8, dtype=[("bag", int), ("p", float)])
     ),
@@ -245,20 +199,18 @@ _EACH = {
     "y is a column of bags": fitted(
         "y must have labels of two classes", "got 4", MAKE, y=np.repeat(["n", "e", "s", "w"], 2)
     ),
-    "y is a dict of shares": fitted("y should be", "shape ()", MAKE, y={"a": 0.5, "b": 0.25}),
     "y is a column of shares": fitted("continuous", MAKE, y=np.repeat([0.5, 0.25], 4)),
     **wrong("kernel", "rbff"),
-    **wrong("gamma", 0.0, -1, "auto", kernel="rbf"),
+    **wrong("gamma", 0.0, "auto", kernel="rbf"),
     **wrong("degree", 0, kernel="poly"),
     **wrong("coef0", np.nan, kernel="poly"),
-    **wrong("solver", "abacus", None, **UNSUPPORTED),
+    **wrong("solver", None, **UNSUPPORTED),
     "solver that is spelt wrong": fitted(
         *("got 'calrabel'", "did you mean 'clarabel'"),
         *("any other that CVXPY has installed", "can solve"),
         solver="calrabel",
         **UNSUPPORTED,
     ),
-    "no solver": fitted("solver", "empty sequence", solver=[], **UNSUPPORTED),
     **wrong("solver_tol", 0),
     "Gram matrix not square": fitted("Gram matrix", "square", "(8, 3)", **GRAM),
     "Gram matrix not symmetric": fitted("symmetric", X=np.triu(np.ones((8, 8))), **GRAM),
@@ -273,7 +225,6 @@ _EACH = {
         error=GramMatrixMemoryError,
         kernel="rbf",
     ),
-    "kernel that gives a vector": fitted("square", "(3,)", kernel=lambda A, B: np.ones(3)),
     "kernel that gives NaN": fitted("finite", kernel=lambda A, B: np.full((8, 8), np.nan)),
     "sparse X with a kernel": fitted("X", "kernel='linear'", X=sp.csr_array(X), kernel="rbf"),
     "other features in predict": calls(
@@ -288,15 +239,7 @@ _EACH = {
     "labels 0 and 1 in score, after a fit to bags": calls(
         *("y must", "[-1, 1]", "got 0"), call=lambda cls: cls().fit(X, Y).score(X, [0, 1] * 4)
     ),
-    "labels -1 and 1 in score, after a fit to labels 0 and 1": calls(
-        *("y must", "[0, 1]", "got -1"),
-        call=lambda cls: cls().fit(X, [0, 1] * 4).score(X, [-1, 1] * 4),
-    ),
     "predict before fit": calls("{cls}", call=lambda cls: cls().predict(X), error=NotFittedError),
-    "score before fit": calls("{cls}", call=lambda cls: cls().score(X, Y), error=NotFittedError),
-    "transduce before fit": calls(
-        "{cls}", call=lambda cls: cls().transduce(), error=NotFittedError
-    ),
 }
 
 _MEANS = {
@@ -309,9 +252,9 @@ _MEANS = {
 }
 
 _ALTER = {
-    **wrong("C", 0, -1, np.nan, np.inf, "1", None, True, classes=SVM),
+    **wrong("C", -1, np.nan, True, classes=SVM),
     **wrong(
-        *("bag_weights", "count", None, [1.0], [1, 2, 3], [1, 0], [1, -1], [1, np.inf], ["a", "b"]),
+        *("bag_weights", "count", [1.0], [1, 0], [1, np.inf]),
         classes=WEIGHTED,
     ),
     "bag_weights without a bag": fitted(
@@ -319,8 +262,8 @@ _ALTER = {
     ),
     **wrong("tol", -1, classes=SVM[:1]),
     **wrong("C_p", -1, classes=SVM[:1]),
-    **wrong("init", "kmeans", None, [1, -1], [0, 1] * 4, SVC(), classes=SVM[:1]),
-    **wrong("n_init", 0, 1.5, classes=SVM[:1]),
+    **wrong("init", "kmeans", [1, -1], SVC(), classes=SVM[:1]),
+    **wrong("n_init", 1.5, classes=SVM[:1]),
     **wrong("max_iter", 0, classes=SVM[:1]),
     **wrong("annealing", "no", classes=SVM[:1]),
     "start_weight=1.0": alter("start_weight must", "below 1, got 1.0", start_weight=1.0),
@@ -329,18 +272,13 @@ _ALTER = {
             "a start must be a labeling of -1 and +1, shape (8,)", init=OwnStart(given)
         )
         for name, given in (
-            ("NaN", np.full(8, np.nan)),
             ("zeros", np.zeros(8)),
-            ("too few labels", np.ones(3)),
             ("words", ["yes"] * 8),
         )
     },
     "certify after a fit with weights in its loss": Mistake(
         lambda: certify(AlterPropSVM(instance_loss=WEIGHTED_HINGE).fit(X, Y), X, Y),
         ("certificates", "the hinge loss and no weights in it"),
-    ),
-    "class of a loss": alter(
-        "instance_loss must", "got the class InstanceLoss", instance_loss=InstanceLoss
     ),
     "a loss with too many weights": alter(
         *("instance_loss must", "each of the 4 instances", "shape (8,)", "sample_weight of fit"),
@@ -350,7 +288,6 @@ _ALTER = {
     "init empty": alter("init", "empty sequence", init=[]),
     "init of several, one unknown": alter("init must", "'best'", init=["random", "best"]),
     "method of a start unknown": alter("method must", "'kmeans'", init=[MethodStart("kmeans")]),
-    "repeats 0": alter("repeats must", "got 0", init=RandomStart(0)),
     "solver of other problems": alter(
         "solver 'scip'", "quadratic program", solver="scip", **UNSUPPORTED
     ),
@@ -358,8 +295,7 @@ _ALTER = {
 
 _CONV = {
     "proportion that no count has": conv(*INFEASIBLE, **NO_COUNT),
-    "epsilon too small for the next count": conv(*INFEASIBLE, epsilon=0.05, **NO_COUNT),
-    **wrong("epsilon", -0.1, "nearest", 1.1, classes=(ConvPropSVM,)),
+    **wrong("epsilon", "nearest", 1.1, classes=(ConvPropSVM,)),
     **wrong("intercept", "centre", classes=(ConvPropSVM,)),
     **wrong("relaxation", "sdp", classes=(ConvPropSVM,)),
     **wrong("rounding", "sign", classes=(ConvPropSVM,)),
@@ -373,10 +309,7 @@ _CONV = {
             relaxation=CuttingPlanes(master=partial(own_master, **changes)),
         )
         for name, changes, says in (
-            ("NaN", {"alpha": np.full(8, np.nan)}, ("finite alpha",)),
-            ("no level", {"level": np.nan}, ("finite level",)),
             ("no bound", {"upper": np.nan}, ("finite upper",)),
-            ("too few alphas", {"alpha": np.ones(3)}, ("alpha", "(3,)", "(8,)")),
             ("no weight", {"mu": np.ones(0)}, ("mu", "(0,)", "(1,)")),
         )
     },
@@ -394,11 +327,6 @@ _CONV = {
             ("other weights", Separator(np.ones(8), np.ones(2)), ("weights", "(2,)", "(3,)")),
         )
     },
-    "class of a relaxation": conv("got the class Lifted", "Lifted(...)", relaxation=Lifted),
-    "variance 0": conv(
-        *("variance must", "got 0"),
-        relaxation=CuttingPlanes(oracle=partial(AxesOracle, variance=0)),
-    ),
     "solver that cannot do the master": conv(
         "solver 'osqp'", "second-order cone program", solver="osqp", **UNSUPPORTED
     ),
@@ -428,17 +356,9 @@ _BOUNDS = {
         for name, value, form, C_p in (
             ("loss", "squared", "without", None),
             ("bag_weights", "size", "without", None),
-            ("bag_weights", [1.0, 2.0], "without", None),
             ("epsilon", 0.1, "with", 1.0),
-            ("epsilon", "rounding", "with", 1.0),
         )
     },
-    "a negative loss in a certificate": Mistake(
-        lambda: certify(
-            X, Y, C_p=1.0, loss=ProportionLoss("reward", np.negative, lambda gap: -gap)
-        ),
-        ("loss must not be negative", "reward"),
-    ),
     "a function for a bound": Mistake(
         lambda: certify(X, Y, C=0.1, kinds=[own_bound]),
         ("kinds must be one of ['enumeration',", "'lifted'", "Bound(own_bound) is one"),
@@ -463,9 +383,6 @@ _SCORES = {
     "predictions of another length": Mistake(
         lambda: bag_error(Y, [1, -1]), ("y_pred", "(8,)", "(2,)")
     ),
-    "predictions of NaN": Mistake(
-        lambda: bag_error(Y, np.full(8, np.nan)), ("y_pred must be a finite number", "nan")
-    ),
     "names of classes as predictions": Mistake(
         lambda: bag_error(Y, ["yes"] * 8), ("y_pred must", "'yes'", "target from a table")
     ),
@@ -480,11 +397,6 @@ _SCORES = {
             BagKFold(3).split(X, bag_target([0, 0, 1, 1, 2, 2, 3, 3], [0.5, 1, None, None]))
         ),
         ("n_splits", "(2 of 4 bags)", "got 3", "fewer splits"),
-    ),
-    "folds without y": Mistake(lambda: list(BagKFold(2).split(X)), ("y must be given",)),
-    "one bag to hold out": Mistake(
-        lambda: list(BagShuffleSplit().split(X, bag_target([0] * 8, [0.5]))),
-        ("y must", "2 bags", "got 1"),
     ),
 }
 
@@ -507,10 +419,6 @@ _TABLES = {
         *("two classes or more, got ['share']", "proportions['share']"),
         proportions=SHARES.to_frame(),
     ),
-    "ids in a column of a DataFrame": target(
-        *("without a proportion: ['a', 'b']", "set_index(column)"),
-        proportions=SHARES.rename_axis("region").reset_index(),
-    ),
     "a share for each row": target("set_index(column)", proportions=REGION.map(SHARES)),
     "shares of regions that are not in the data": target(
         *("without a bag: ['c']", "proportions.loc[sorted(set(bags))]"),
@@ -519,7 +427,6 @@ _TABLES = {
     "a region without a share": target(
         "without a proportion: ['b']", "None", proportions=SHARES[["a"]]
     ),
-    "shares in percent": target("[0, 1]", "got 50.0 for bag 'a'", proportions=100 * SHARES),
     "NaN for a share that is not known": target(
         "got nan for bag 'b'",
         ".where(shares.notna(), None)",
@@ -529,26 +436,12 @@ _TABLES = {
         *("one column", "MultiIndex.from_frame(bags)", "columns ['region']"),
         bags=PEOPLE[["region"]],
     ),
-    "NaN for shares of classes that are not known": target(
-        *("got nan for bag 'b', class 'x'", "leave out the instances"),
-        proportions=pd.DataFrame({"x": [0.5, np.nan], "y": [0.5, np.nan]}, ["a", "b"]),
-    ),
-    "NA for a share that is not known": target(
-        "got <NA> for bag 'b'",
-        ".where(shares.notna(), None)",
-        proportions=SHARES.where(SHARES > 0.3).convert_dtypes(),
-    ),
     "ids as numbers and as text": target(
         "without a proportion: [1, 2]",
         "without a bag: ['1', '2']",
         "'007' are three ids, which read_csv(dtype={column: str}) reads as written",
         bags=[1] * 4 + [2] * 4,
         proportions={"1": 0.5, "2": 0.25},
-    ),
-    "classes whose shares are not known": target(
-        "bag 'b' has None",
-        "leave out the instances",
-        proportions={"a": {"x": 0.5, "y": 0.5}, "b": None},
     ),
     "NA for a label that is not known": target(
         "got None, NaN or NA", "fillna(0)", labels=pd.Series([1, None] * 4, dtype="Int8")
@@ -562,10 +455,6 @@ _TABLES = {
     "a table of means in another order than shares": Mistake(
         lambda: BagMeans(TABLE.groupby(REGION).mean(), SHARES[::-1], [4, 4]),
         ("proportions must", "order of means"),
-    ),
-    "one instance for certify": Mistake(
-        lambda: certify(X[:1], bag_target([0], [1.0]), C=1.0),
-        ("X must have two instances or more", "got 1"),
     ),
     "a pipeline for certify": Mistake(
         lambda: certify(make_pipeline(StandardScaler(), ConvPropSVM()).fit(X, Y), X, Y),
@@ -581,10 +470,6 @@ _TABLES = {
     ),
     "no features": Mistake(
         lambda: check_fit(MeanMap(), None, Y), ("the same number of instances, got None and",)
-    ),
-    "a frozen fit": Mistake(
-        lambda: check_fit(make_pipeline(FrozenEstimator(MeanMap().fit(X, Y))), X, Y),
-        ("learns from bags", "inside"),
     ),
     "shares in the order of categories": target(
         *("bags are categories", "keyed by bag id"),
@@ -606,9 +491,6 @@ _TABLES = {
         bags=[REGION, REGION],
         proportions=[SHARES, SHARES],
     ),
-    "labels in another order, of which shares are taken": Mistake(
-        lambda: proportions_of(pd.Series(1, index=OTHER_ORDER.index), REGION), ("order of bags",)
-    ),
     "bags in another order than X": Mistake(
         lambda: MeanMap().fit(TABLE, Y).predict_proportions(TABLE, OTHER_ORDER),
         ("bags must", "bags.loc[X.index]"),
@@ -620,9 +502,6 @@ _TABLES = {
     "labels in another order than X": Mistake(
         lambda: MeanMap().fit(TABLE, Y).score(TABLE, pd.Series(1, index=OTHER_ORDER.index)),
         ("y must", "y.loc[X.index]"),
-    ),
-    "labels to fit in another order than X": framed(
-        "y.loc[X.index]", X=TABLE, y=pd.Series([-1, 1] * 4, index=OTHER_ORDER.index)
     ),
     "a column of words in X": framed("could not convert", "'a'", X=PEOPLE, error=ValueError),
     "one column as X": framed("Expected a 2-dimensional", X=TABLE["age"], error=ValueError),
@@ -637,15 +516,8 @@ _TABLES = {
     "groups in another order than X": shares_of(
         "groups must", "groups.loc[X.index]", groups=OTHER_ORDER
     ),
-    "the truth in another order than X": shares_of(
-        "truth.loc[X.index]", truth=pd.Series(1, index=OTHER_ORDER.index)
-    ),
     "the name of a column for groups": shares_of("each of the 8 instances", groups="region"),
-    "groups of X, with other columns than the fit": shares_of(
-        "X has 2 features", labels=MeanMap().fit(X, Y), X=X[:, :2], error=ValueError
-    ),
     "groups without X": shares_of("X must have the 8 instances", "None", X=None),
-    "the class of a method for groups": shares_of("classifier fitted", labels=MeanMap),
     "predicted labels for groups": shares_of(
         "shares of the bags", "a fitted classifier", labels=np.ones(8)
     ),
