@@ -90,24 +90,6 @@ def test_decision_function_is_the_documented_formula(problem, method, kernel):
     np.testing.assert_array_equal(clf.predict(NEW), np.where(scores > 0, 1, -1))
 
 
-@each_method()
-@pytest.mark.parametrize("kernel", ["linear", "rbf", laplacian_kernel])
-def test_precomputed_equals_the_kernel_itself(problem, method, kernel):
-    """Random labels are drawn in an order that X and its Gram matrix do not share."""
-    options, gram = FORMULAS[kernel]
-    if isinstance(method, AlterPropSVM):
-        method = AlterPropSVM(init="inv_cal", annealing=False)
-    by_name = clone(method).set_params(kernel=kernel, **options).fit(problem.X, problem.y)
-    by_gram = clone(method).set_params(kernel="precomputed")
-    by_gram.fit(gram(problem.X, problem.X), problem.y)
-    assert by_gram.objective_ == pytest.approx(by_name.objective_, rel=1e-5)
-    np.testing.assert_allclose(
-        by_gram.decision_function(gram(NEW, problem.X)),
-        by_name.decision_function(NEW),
-        atol=1e-3 if kernel == "linear" else 1e-5,
-    )
-
-
 # --- MeanMap ----------------------------------------------------------------------------------
 
 
@@ -266,16 +248,6 @@ def test_with_all_labels_conv_psvm_is_the_svm_without_bias(problem):
     assert clf.violation_ <= 1e-9
 
 
-@each_method()
-def test_bags_of_one_are_labels(problem, method):
-    y = bag_target(np.arange(18), problem.labels > 0)
-    by_bags, by_labels = (
-        clone(method).fit(problem.X, target).decision_function(problem.X)
-        for target in (y, problem.labels)
-    )
-    np.testing.assert_allclose(by_bags, by_labels, atol=1e-6)
-
-
 # --- predictions about bags -------------------------------------------------------------------
 
 
@@ -307,15 +279,6 @@ def test_score_is_minus_bag_error_or_accuracy(problem, method):
 
 
 # --- forms of X, and life within scikit-learn -------------------------------------------------
-
-
-@each_method()
-def test_fitting_again_forgets_the_first_fit(problem, method):
-    clf = clone(method).set_params(kernel="rbf").fit(problem.X, problem.y)
-    clf.set_params(kernel="linear").fit(problem.X, problem.y)
-    fresh = clone(method).fit(problem.X, problem.y)
-    np.testing.assert_array_equal(*(each.decision_function(NEW) for each in (clf, fresh)))
-    assert set(vars(clf)) == set(vars(fresh))
 
 
 # --- fits that say nothing ---------------------------------------------------------------------

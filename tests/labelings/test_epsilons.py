@@ -23,7 +23,7 @@ from propcvx import (
 )
 from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.labelings.losses import ProportionLoss, constraint, epsilon_insensitive
+from propcvx.labelings.losses import constraint, epsilon_insensitive
 
 NAMES = ["x", "y", "z"]
 
@@ -108,32 +108,6 @@ def test_bags_without_a_count_are_named():
     ):
         with pytest.raises(InfeasibleLabelingError, match=text):
             fit(np.eye(9), y)
-
-
-@pytest.mark.parametrize("epsilon", [[0.1], [0.1, -0.1], [0.1, 1.1], {"a": 0.1, "b": np.nan}])
-def test_what_is_no_tolerance_of_each_bag(epsilon):
-    y = bag_target("aabb", [0.5, 0.5])
-    text = "epsilon must be one number of at least 0 and at most 1, or one for each of the 2 bags"
-    for loss in (constraint, epsilon_insensitive):
-        with pytest.raises(InputError, match=text):
-            AlterPropSVM(proportion_loss=loss(epsilon)).fit(np.eye(4), y)
-    for fit in (ConvPropSVM(epsilon=epsilon).fit, lambda X, y: certify(X, y, epsilon=epsilon)):
-        with pytest.raises(InputError, match=text):
-            fit(np.eye(4), y)
-
-
-def test_other_mistakes():
-    y = bag_target("aabb", [0.5, 0.5])
-    with pytest.raises(InputError, match=r"epsilon must name every bag, got none of \['b'\]"):
-        ConvPropSVM(epsilon={"a": 0.1}).fit(np.eye(4), y)
-    with pytest.raises(InputError, match="set scaled_epsilon=True"):
-        InvCal(epsilon="sampling").fit(np.eye(4), y)
-    with pytest.raises(InputError, match=r"one of \['sampling'\], got 'rounding'"):
-        InvCal(epsilon="rounding", scaled_epsilon=True).fit(np.eye(4), y)
-    with pytest.raises(InputError, match=r"level must be .* got 1"):
-        sampling_epsilon(y, 1)
-    with pytest.raises(InputError, match="must not fall from 0 to 1"):
-        ProportionLoss("falls", lambda gaps: -gaps, lambda gaps: -gaps, dead_zone="sampling")
 
 
 # --- known labels beyond a share ---------------------------------------------------------------

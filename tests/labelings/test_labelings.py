@@ -20,7 +20,7 @@ from listed_labelings import (
 )
 
 from propcvx import Bags, bag_target
-from propcvx.errors import InfeasibleLabelingError, InputError
+from propcvx.errors import InfeasibleLabelingError
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling, random_labeling
 from propcvx.labelings.losses import (
     HINGE,
@@ -218,24 +218,6 @@ def test_nearest_is_feasible_for_the_smallest_epsilon_whichever_class_is_positiv
     assert nearest <= {tuple(row) for row in rows[excess <= 3e-6]}, "3 times the slack of counts"
 
 
-@pytest.mark.parametrize("sizes", [(1,) * 50, (300, 1, 2, 77), (64,) * 20])
-def test_many_bags_at_once_are_the_bags_one_by_one(sizes):
-    random = np.random.RandomState(0)
-    index = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    labels = random.choice((-1, 1), size=len(index))
-    shares = np.bincount(index, weights=labels > 0) / sizes
-    known = labels * (random.uniform(size=len(index)) < 0.2)
-    bags = Bags.from_target(bag_target(index, shares, known))
-    scores, weights = np.round(random.randn(len(index)), 1), random.uniform(0, 90, len(sizes))
-    loss = PROPORTION_LOSSES["squared"]
-    step, best = best_labeling(scores, bags, loss, weights), FeasibleLabelings.of(bags, 0.1)
-    together = best.best(scores)
-    for k, inside in enumerate(bags.members):
-        alone, part = bags.take(inside), scores[inside]
-        np.testing.assert_array_equal(step[inside], best_labeling(part, alone, loss, weights[[k]]))
-        np.testing.assert_array_equal(together[inside], FeasibleLabelings.of(alone, 0.1).best(part))
-
-
 # Integer counts
 
 
@@ -248,21 +230,6 @@ def test_counts_are_integers():
             lower, upper = bags.count_range(j / size)
             np.testing.assert_array_equal(lower, np.maximum(counts - j, 0))
             np.testing.assert_array_equal(upper, np.minimum(counts + j, size))
-
-
-@given(st.integers(1, 200), st.floats(0, 1))
-def test_the_error_names_an_epsilon_and_a_proportion_that_do(size, share):
-    bags = Bags.from_target(bag_target(np.zeros(size, dtype=int), [share]))
-    try:
-        bags.count_range(0.0)
-    except InfeasibleLabelingError as error:
-        (named, wanted), *_ = re.findall(r"nearest (\S+)\).* epsilon of (\S+) ", str(error))
-        lower, upper = bags.count_range(float(wanted))
-        assert named in {f"{count}/{size}" for count in range(lower[0], upper[0] + 1)}
-        with pytest.raises(InfeasibleLabelingError):
-            bags.count_range(max(0.0, 0.99 * float(wanted) - 2e-6 / size))
-    else:
-        assert share * size == pytest.approx(round(share * size), abs=1e-6)
 
 
 def test_one_error_names_all_infeasible_bags_and_the_epsilon_that_suffices():
@@ -303,15 +270,6 @@ def test_random_labelings_are_fair_seeded_and_keep_what_is_known():
     assert set(free) == {-1.0, 1.0}
     assert abs(free.mean()) < 4 / np.sqrt(len(free))
     assert (first != random_labeling(bags, np.random.RandomState(6))).any()
-
-
-def test_the_limit_of_listing_is_the_one_documented(monkeypatch):
-    bags = Bags.from_target(bag_target([0, 0, 0, 0], [0.5]))
-    monkeypatch.setattr("propcvx.labelings.feasible.MAX_ENUMERATED", 6)
-    assert len(list(FeasibleLabelings.of(bags, 0.0).enumerate())) == 6
-    monkeypatch.setattr("propcvx.labelings.feasible.MAX_ENUMERATED", 5)
-    with pytest.raises(InputError, match="6 feasible"):
-        list(FeasibleLabelings.of(bags, 0.0).enumerate())
 
 
 # The order of the rows

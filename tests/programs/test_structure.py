@@ -9,7 +9,7 @@ import pytest
 from program_cases import CONTINUOUS, DATA
 
 from propcvx.errors import InputError, UnsupportedSolverError
-from propcvx.programs import Program, build, svm_dual, svm_dual_parameters
+from propcvx.programs import Program, svm_dual, svm_dual_parameters
 from propcvx.solvers import SOLVERS, solve
 
 SPECIALISED = [name for name, solver in SOLVERS.items() if not solver.classes]
@@ -99,23 +99,6 @@ def test_a_problem_that_was_changed_in_place_is_solved_as_it_was_or_its_residual
     assert max(vars(solve(variant).residuals).values()) < 1e-4
 
 
-def test_what_is_appended_to_a_list_of_cvxpy_changes_nothing():
-    program = svm()
-    value = solve(program, "clarabel").value
-    program.problem.constraints.append(first_variable(program) <= 0.1)
-    assert solve(program, "clarabel").value == value
-
-
-def test_a_new_label_does_not_rename_a_constraint():
-    program = svm()
-    for constraint in program.problem.constraints:
-        constraint.set_label("other")
-    for solver in ("newton", "clarabel"):
-        answer = solve(program, solver)
-        assert set(answer.duals) == {"lower", "upper", "balance"}
-        assert max(vars(answer.residuals).values()) < 1e-4
-
-
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -172,12 +155,6 @@ def test_solutions_can_be_pickled():
         again = pickle.loads(pickle.dumps(answer))
         assert again.warm is None
         assert again.value == answer.value
-
-
-def test_builders_may_be_used_for_programs_of_ones_own():
-    x = cp.Variable(name="x")
-    program = build("mine", "", cp.Minimize((x - 1) ** 2), {"low": x >= 2})
-    assert float(solve(program).duals["low"]) == pytest.approx(2.0, abs=1e-5)
 
 
 @pytest.mark.parametrize("share", [-0.01, 0.01])

@@ -265,34 +265,6 @@ def test_the_loop_cannot_tell_which_master_it_was_given(form):
 # --- a function of the data: not of the solver --------------------------------------------------
 
 
-CERTIFIED = [
-    ("epigraph", "mkl_interior_point", 1e-9),
-    ("epigraph", "ecos", 1e-9),
-    ("group", "clarabel", 1e-9),
-    ("group", "ecos", 1e-9),
-    ("epigraph", "scs", 1e-8),
-]
-CERTIFIED = [
-    form for form in CERTIFIED if SOLVERS[form[1]].installed
-]  # without ECOS where it has no wheel
-
-
-@pytest.mark.parametrize("oracle", ["ascent", "coordinate"])
-@pytest.mark.parametrize("seed", first(1, range(2)))
-def test_every_solver_takes_the_same_path_on_random_sets(seed, oracle):
-    """Values after each cut, until what is violated is no more than what solvers leave."""
-    problem = small_problem(seed, sizes=(6,) * 6, n_features=4)
-    feasible = FeasibleLabelings.of(problem.bags, 0.0)
-
-    def values(master, solver, tol):
-        planes = CuttingPlanes(master=master, oracle=oracle, max_cuts=6, tol=1e-6)
-        return planes.relax(problem.X, feasible, 1.0, solve=Solve(solver, tol)).history.objectives
-
-    reference = values("epigraph", "clarabel", 1e-9)
-    for form in CERTIFIED:
-        np.testing.assert_allclose(values(*form), reference, rtol=0.01)
-
-
 def test_an_oracle_is_asked_at_no_alpha_of_zero():
     """Scores of zero would leave the labels of these instances to the order of the rows."""
     problem, points = small_problem(3, sizes=(8,) * 5, n_features=3), []
@@ -341,12 +313,6 @@ def test_intercept_is_what_centring_or_the_constant_feature_gives(kernel, interc
     scores, soft = clf.decision_function(X), clf.relaxation_.alpha * clf.soft_labeling_
     np.testing.assert_allclose(scores, K @ soft, atol=1e-7 * max(1.0, np.abs(scores).max()))
     assert intercept != "none" or clf.intercept_[0] == 0.0
-
-
-def test_a_verbose_fit_shows_its_cuts(capsys):
-    problem = small_problem(10)
-    accurate(verbose=True, max_cuts=2, tol=0.0).fit(problem.X, problem.y)
-    assert "rounds" in capsys.readouterr().err
 
 
 # --- what is kept when it is stopped ----------------------------------------------------------

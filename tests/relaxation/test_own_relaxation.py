@@ -16,9 +16,7 @@ from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.bounds import labeling_upper_bound
 from propcvx.relaxation.comparison import compare_relaxations
-from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import AscentOracle, Cut, ExhaustiveOracle
-from propcvx.solvers import Solve
 from propcvx.svm.step import LabelingSVM
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
@@ -63,19 +61,6 @@ def test_what_a_part_is_given_cannot_be_changed(intercept, kernel):
         ConvPropSVM(1.0, intercept=intercept, kernel=kernel, relaxation=InPlace()).fit(given, Y)
     np.testing.assert_array_equal(given, X)
     given += 1.0  # which is the user's as before
-
-
-def test_a_master_of_ones_own():
-    calls = []
-
-    def master(features, C, solve):
-        calls.append(solve)
-        return MASTERS["group"](features, C, solve)
-
-    relaxation = CuttingPlanes(master=master, max_cuts=2)
-    clf = ConvPropSVM(relaxation=relaxation, solver="clarabel", solver_tol=1e-7).fit(X, Y)
-    assert calls == [Solve("clarabel", tol=1e-7)]
-    assert clf.history_[0].solver == "clarabel"
 
 
 # --- what an oracle returns is checked ----------------------------------------------------------
@@ -160,18 +145,6 @@ def test_a_lower_bound_above_the_best_labeling_is_found_out_wherever_it_came_fir
         ConvPropSVM(relaxation=liar, rounding="best", intercept="none").fit(X, Y)
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda kind: certify(X, Y, kinds=[kind]),
-        lambda kind: compare_relaxations(X, Y, 1.0, [kind]),
-    ],
-)
-def test_a_class_in_the_place_of_an_object_is_refused(ask):
-    with pytest.raises(InputError, match=r"got the class Own; Own\(\.\.\.\) is an object"):
-        ask(Own)
-
-
 # --- relaxations of one's own beside the package's -----------------------------------------------
 
 
@@ -195,13 +168,6 @@ def test_objects_and_bounds_stand_beside_names():
     assert 0.0 < rows[0]["lower"] == rows[1]["lower"] <= rows[2]["upper"]
     result = certify(X, Y, kinds=[Bound(cheapest), Own()], tol=1e-9)
     assert {"cheapest", "Own"} <= {event.bound for event in result.history}
-
-
-def test_the_square_loss_proves_nothing_of_an_interval():
-    with pytest.raises(
-        InputError, match="it bounds the square loss; an interval is of the hinge loss"
-    ):
-        certify(X, Y, kinds=["diffrac"])
 
 
 # --- bounds are not forgotten, and cost no fit --------------------------------------------------

@@ -86,20 +86,6 @@ def test_warm_answers_are_those_of_cold_calls(name):
         assert warm.value == pytest.approx(cold.value, rel=3e-8)
 
 
-def test_warm_calls_take_fewer_steps():
-    random = np.random.default_rng(10)
-    features = random.normal(size=(3000, 3))
-    labeling = np.sign(features @ [1.0, -0.5, 0.2] + random.normal(size=3000))
-    program, end, warmed, colds = svm_dual(features), None, 0, 0
-    for _ in range(6):
-        labeling = labeling * random.choice((-1.0, 1.0), len(labeling), p=(1e-3, 1 - 1e-3))
-        program.set(**svm_dual_parameters(labeling, 1.0))
-        colds += solve(program, "newton", tol=1e-5, residuals=False).iterations
-        solution = solve(program, "newton", tol=1e-5, residuals=False, warm=end)
-        end, warmed = solution.warm, warmed + solution.iterations
-    assert warmed < 0.8 * colds
-
-
 @pytest.mark.parametrize("width", [1e-12, 1e-8, 1e3])
 def test_a_width_that_does_not_fit_is_left(width):
     random = np.random.default_rng(12)

@@ -200,39 +200,6 @@ def test_integer_programs_have_a_primal_residual_only():
     assert residuals(problem) == (pytest.approx(0.1), None, None)
 
 
-POINT = np.array([0.7, 1.3, 0.4])
-
-SMOOTH = {
-    "exp": cp.exp,
-    "huber": lambda x: cp.huber(x, 0.5),
-    "log_sum_exp": cp.log_sum_exp,
-    "logistic": cp.logistic,
-    "quad_form": lambda x: cp.quad_form(x, TARGET @ TARGET.T),
-    "of another": lambda x: cp.exp(cp.square(x) - 1),
-    "sum_squares": cp.sum_squares,
-    "square": cp.square,
-}
-
-
-@pytest.mark.parametrize("name", SMOOTH)
-def test_gradients_that_are_relied_on_are_those_of_finite_differences(name):
-    x = cp.Variable(3)
-    expression = cp.sum(SMOOTH[name](x))
-    goal = cp.Minimize(expression) if expression.is_convex() else cp.Maximize(expression)
-
-    def value(point):
-        x.save_value(point)
-        return expression.value
-
-    steps = 1e-6 * np.eye(3)
-    expected = [(value(POINT + step) - value(POINT - step)) / 2e-6 for step in steps]
-    x.save_value(POINT)
-    assert residuals_of(cp.Problem(goal)).dual_residual == pytest.approx(
-        np.abs(expected).max(), rel=1e-6
-    )
-    assert np.ravel(expression.grad[x].toarray()) == pytest.approx(expected, rel=1e-6, abs=1e-6)
-
-
 REFUSED = {
     "RelEntrConeQuad": lambda x: [cp.constraints.RelEntrConeQuad(x[0], x[1], x[2], 3, 3)],
     "no dual value": lambda x: [x >= 0],
