@@ -253,10 +253,7 @@ _MEANS = {
 
 _ALTER = {
     **wrong("C", -1, np.nan, True, classes=SVM),
-    **wrong(
-        *("bag_weights", "count", [1.0], [1, 0], [1, np.inf]),
-        classes=WEIGHTED,
-    ),
+    **wrong(*("bag_weights", "count", [1.0], [1, 0], [1, np.inf]), classes=WEIGHTED),
     "bag_weights without a bag": fitted(
         "bag_weights must", "['b']", classes=WEIGHTED, bag_weights={"a": 1.0}
     ),
@@ -271,10 +268,7 @@ _ALTER = {
         f"a start of {name}": alter(
             "a start must be a labeling of -1 and +1, shape (8,)", init=OwnStart(given)
         )
-        for name, given in (
-            ("zeros", np.zeros(8)),
-            ("words", ["yes"] * 8),
-        )
+        for name, given in (("zeros", np.zeros(8)), ("words", ["yes"] * 8))
     },
     "certify after a fit with weights in its loss": Mistake(
         lambda: certify(AlterPropSVM(instance_loss=WEIGHTED_HINGE).fit(X, Y), X, Y),

@@ -169,10 +169,7 @@ REFUSED = [
     # relaxations and certificates
     (relaxed(MixedInteger(seconds=0)), "seconds must be a finite number above 0"),
     (relaxed(Diffrac(max_order=6)), r"order \d+ is above max_order=6; .*'cutting_planes'"),
-    (
-        relaxed(CuttingPlanes(oracle=partial(SemidefiniteOracle, max_order=6))),
-        "above max_order=6",
-    ),
+    (relaxed(CuttingPlanes(oracle=partial(SemidefiniteOracle, max_order=6))), "above max_order=6"),
     (lambda: certify(X, Y, epsilon=[0.1, -0.1]), "epsilon must be"),
     (lambda: certify(X[:1], bag_target([0], [1.0])), "two instances or more; got 1"),
     (lambda: certify(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),

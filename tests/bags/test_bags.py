@@ -87,10 +87,7 @@ def test_a_target_says_what_it_was_made_from(data):
 
 @pytest.mark.parametrize(
     "take",
-    [
-        lambda y, rows: Bags.from_target(y[rows]),
-        lambda y, rows: Bags.from_target(y).take(rows),
-    ],
+    [lambda y, rows: Bags.from_target(y[rows]), lambda y, rows: Bags.from_target(y).take(rows)],
     ids=["target", "bags"],
 )
 def test_slices_keep_what_is_known_of_whole_bags(take):

@@ -9,12 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propcvx import BagKFold, Bags, InvCal, bag_error, bag_target
-from propcvx.bags.metrics import (
-    bag_correlation,
-    bag_deviance,
-    bag_r2,
-    bag_r2_score,
-)
+from propcvx.bags.metrics import bag_correlation, bag_deviance, bag_r2, bag_r2_score
 from propcvx.bags.model_selection import BagShuffleSplit, RepeatedBagKFold, deal_bags
 from propcvx.errors import CutBagWarning, FewBagsWarning, InputError
 

@@ -16,11 +16,7 @@ from propcvx.labelings.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
 
-LARGER = {
-    "name": ["heart", "vote", "breast-cancer"],
-    "n": [2000, 4000],
-    "thousands": [100, 1000],
-}
+LARGER = {"name": ["heart", "vote", "breast-cancer"], "n": [2000, 4000], "thousands": [100, 1000]}
 """Sets and sizes that benchmarks are made with; few instances stand for all where it is quick."""
 
 

@@ -9,12 +9,7 @@ import pandas as pd
 import pytest
 from small_problems import small_problem
 
-from propcvx import (
-    BagMeans,
-    InvCal,
-    fit_means,
-    proportions_of,
-)
+from propcvx import BagMeans, InvCal, fit_means, proportions_of
 from propcvx.errors import InputError
 
 

@@ -12,13 +12,7 @@ from effort import first
 from sklearn.metrics.pairwise import rbf_kernel
 from small_problems import small_problem
 
-from propcvx import (
-    AlterPropSVM,
-    ConvPropSVM,
-    CuttingPlanes,
-    InvCal,
-    MeanMap,
-)
+from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap
 from propcvx.errors import PropCVXError, PropCVXWarning
 
 PROBLEM = small_problem(3, (6, 6, 6, 6), n_features=3)

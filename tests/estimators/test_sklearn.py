@@ -11,11 +11,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from small_problems import small_problem
 
-from propcvx import (
-    AlterPropSVM,
-    ConvPropSVM,
-    bag_target,
-)
+from propcvx import AlterPropSVM, ConvPropSVM, bag_target
 from propcvx.errors import IllPosedWarning
 from propcvx.estimators.calibration import Calibration
 

@@ -25,11 +25,7 @@ from propcvx import (
     group_shares,
     proportions_of,
 )
-from propcvx.errors import (
-    IllPosedWarning,
-    InputError,
-    PropCVXWarning,
-)
+from propcvx.errors import IllPosedWarning, InputError, PropCVXWarning
 from propcvx.groups import estimates
 from propcvx.groups.cells import Cells
 from propcvx.labelings.feasible import FeasibleLabelings

@@ -12,15 +12,7 @@ from sklearn.base import clone
 from sklearn.svm import SVC
 from small_problems import all_labelings, small_problem, svm_values
 
-from propcvx import (
-    AlterPropSVM,
-    Bags,
-    ConvPropSVM,
-    CuttingPlanes,
-    bag_error,
-    bag_target,
-    certify,
-)
+from propcvx import AlterPropSVM, Bags, ConvPropSVM, CuttingPlanes, bag_error, bag_target, certify
 from propcvx.bags.metrics import least_error_bias
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import PROPORTION_LOSSES, constraint

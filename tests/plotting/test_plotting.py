@@ -21,16 +21,7 @@ from matplotlib.testing.compare import compare_images
 from PIL import Image
 from sklearn.svm import SVC
 
-from propcvx import (
-    Bags,
-    ConvPropSVM,
-    InvCal,
-    MeanMap,
-    bag_target,
-    fit_grid,
-    group_shares,
-    plotting,
-)
+from propcvx import Bags, ConvPropSVM, InvCal, MeanMap, bag_target, fit_grid, group_shares, plotting
 from propcvx.alternating.algorithm import Iterate
 from propcvx.datasets import make_two_bags
 from propcvx.errors import InputError

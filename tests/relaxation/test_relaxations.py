@@ -16,12 +16,7 @@ from propcvx.errors import SolverError
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import Lifting, lifted_svm, lifted_svm_dual, mixture, square_loss_matrix
-from propcvx.relaxation import (
-    RELAXATIONS,
-    Diffrac,
-    Lifted,
-    MixedInteger,
-)
+from propcvx.relaxation import RELAXATIONS, Diffrac, Lifted, MixedInteger
 from propcvx.relaxation.lifted import ridge
 from propcvx.solvers import Solve, solve
 

@@ -14,18 +14,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from small_problems import small_problem
 
-from propcvx import (
-    AlterPropSVM,
-    ConvPropSVM,
-    CuttingPlanes,
-    InvCal,
-    MeanMap,
-)
-from propcvx.errors import (
-    InaccurateSolutionWarning,
-    InputError,
-    SolverError,
-)
+from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap
+from propcvx.errors import InaccurateSolutionWarning, InputError, SolverError
 from propcvx.estimators import printed_alter_psvm
 from propcvx.programs import ProblemClass, svm_dual, svm_dual_parameters
 from propcvx.solvers import SOLVERS, Solve, solve

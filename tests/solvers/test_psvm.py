@@ -37,8 +37,7 @@ def best_value(problem, C, loss, bias):
 @pytest.mark.parametrize(
     ("C", "share"),
     first(
-        3,
-        [(1.0, None), (1e6, None), (1e6, 1.0), (1e-2, None), (1e4, None), (1.0, 3.0), (1e6, 3.0)],
+        3, [(1.0, None), (1e6, None), (1e6, 1.0), (1e-2, None), (1e4, None), (1.0, 3.0), (1e6, 3.0)]
     ),
 )
 @pytest.mark.parametrize(("seed", "loss", "bias"), [(5, "absolute", True), (6, "squared", False)])

@@ -13,15 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_problems import small_problem
 
-from propcvx import (
-    AlterPropSVM,
-    ConvPropSVM,
-    CuttingPlanes,
-    InvCal,
-    MeanMap,
-    bag_target,
-    certify,
-)
+from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target, certify
 from propcvx.errors import GramMatrixMemoryError, IllPosedWarning, InputError, SolverError
 from propcvx.svm.kernels import BLOCK, FeatureMap, Kernel, check_gram
 
