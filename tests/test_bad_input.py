@@ -3,6 +3,7 @@
 from functools import partial
 from types import SimpleNamespace
 
+import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,7 +36,7 @@ from propcvx import (
     proportions_of,
     sampling_epsilon,
 )
-from propcvx.bags.metrics import bag_error, bag_r2_score
+from propcvx.bags.metrics import bag_correlation, bag_error, bag_r2_score
 from propcvx.datasets import (
     bags_by_cluster,
     bags_by_feature,
@@ -54,7 +55,7 @@ from propcvx.errors import (
     UnsupportedSolverError,
 )
 from propcvx.labelings.losses import PROPORTION_LOSSES, ProportionLoss, constraint
-from propcvx.programs import psvm, svm_dual, svm_dual_parameters
+from propcvx.programs import Program, psvm, svm_dual, svm_dual_parameters
 from propcvx.relaxation import Diffrac, MixedInteger, compare_relaxations
 from propcvx.relaxation.oracles import SemidefiniteOracle
 from propcvx.solvers import compare_solvers, solve
@@ -96,8 +97,13 @@ ONES, TWO = np.ones(8), [[0.0], [1.0]]
 DUAL = svm_dual(X).set(**svm_dual_parameters(np.tile([-1.0, 1.0], 4), 1.0))
 MEAN_MAP = MeanMap().fit(X, Y)
 TABLE = bag_target(IDS, [{"x": 0.5, "y": 0.5}, {"x": 0.25, "y": 0.75}])
+FRAME = pd.DataFrame({"id": IDS, "label": 0, "x": X[:, 0]})
+THIRDS = bag_target(IDS, np.eye(3)[:2] / 2 + 1 / 6)
 NOTHING = bag_target(IDS, [None, None])
 rates, conv = partial(group_shares, Y, IDS), partial(ConvPropSVM, 1.0)
+
+
+named = partial(cp.Variable, ())
 
 
 def loss(kind, of):
@@ -118,6 +124,12 @@ def weighted(*weights):
 
 REFUSED = [
     # targets
+    (lambda: bag_target([1.0, np.nan], [0.5]), "bags must not contain None or NaN"),
+    (lambda: bag_target(IDS, pd.DataFrame(np.eye(2), list("aa"))), "one row per bag id"),
+    (
+        lambda: bag_target(FRAME["id"], [0.5, 0.5], FRAME["label"][::-1]),
+        r"labels.loc\[bags.index\]",
+    ),
     (lambda: bag_target(["a", "a"], pd.Series([0.5, 0.5])), "the index has the ids.*; if each row"),
     (lambda: bag_target("aa", pd.Series([0.5, 0.5], ["a", "a"])), r"groupby\(level=0\).first"),
     (lambda: bag_target(["a"], 0.5), r"got an array of shape \(\)"),
@@ -139,7 +151,12 @@ REFUSED = [
     (lambda: bag_error(NOTHING, ONES), "y_true has no bag with a proportion"),
     (lambda: bag_error(TABLE, ["x"] * 7 + ["w"]), "y_pred must be names of"),
     (lambda: bag_error(TABLE, ["x"] * 7 + [None]), "y_pred must have no unknown"),
+    (
+        lambda: bag_correlation(THIRDS, np.full((8, 3), 1 / 3)),
+        "y_true must have two classes, got 3",
+    ),
     # fits
+    (lambda: MeanMap(bag_weights={"a": 1.0}).fit(X, Y), r"bag_weights must .*\['b'\]"),
     (weighted(-1, *ONES[1:]), r"sample_weight must be .* shape \(8,\)"),
     (weighted(np.nan, *ONES[1:]), "sample_weight must be"),
     (weighted(*0 * ONES), "sample_weight must be"),
@@ -187,6 +204,11 @@ REFUSED = [
     (lambda: compare_relaxations(X, Y, labels=[1, -1]), "labels must"),
     (lambda: compare_relaxations(X, Y, time_limit=0.0), "time_limit"),
     # programs and solvers
+    (lambda: Program(cp.Problem(cp.Minimize(named("x") + named("x")))), "several variables of the"),
+    (lambda: svm_dual(X).set(gamma=1.0), "'?gamma'? (does|is) not .*svm_dual"),
+    (lambda: svm_dual(X).set(y=ONES[:3]), "'?y'? (does|is) not .*svm_dual"),
+    (lambda: svm_dual(X).set(y=["a"] * 8), "'?y'? (does|is) not .*svm_dual"),
+    (lambda: solve(DUAL, "newton", max_itr=3), "'max_itr'.*you mean 'max_iter'"),
     (
         lambda: psvm(
             X, Bags.from_target(Y), 1.0, ONES[:2], PROPORTION_LOSSES["absolute"], value=-1
@@ -237,6 +259,7 @@ REFUSED = [
     (lambda: rates([1, 1, *[-1] * 3, 1, -1, -1], n_resamples=20), "n_resamples needs a classifier"),
     (lambda: rates(MEAN_MAP, X, n_resamples=3), "n_resamples must be .* at least 20"),
     (lambda: rates(MEAN_MAP, X, n_resamples=20, level=1.0), "level must be"),
+    (lambda: group_shares(Y, FRAME["id"][::-1], MEAN_MAP, FRAME), r"groups.loc\[X.index\]"),
     (lambda: rates(MEAN_MAP, X[:3]), "X must have the 8 instances of y"),
     (lambda: rates(truth=0 * ONES), "truth must be known everywhere, got 8 that"),
     (lambda: rates(truth=[1, -1]), "truth: labels must have one entry per instance"),

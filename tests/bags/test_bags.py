@@ -2,7 +2,6 @@
 
 import pickle
 import warnings
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -36,17 +35,6 @@ def test_proportions_in_the_order_of_sorted_ids(ids):
     assert y["proportion"].tolist() == [0.5, 0.0, 0.5, 1.0]
     assert y["size"].tolist() == [2, 1, 2, 1]
     assert y["label"].tolist() == [0, 0, 0, 0]
-
-
-@pytest.mark.parametrize(
-    "make",
-    [dict, pd.Series, partial(pd.Series, dtype="Float64")],
-    ids=["dict", "series", "Float64"],
-)
-@pytest.mark.parametrize("ids", [["b", "a", "b", "c"], [7, -3, 7, 1000]])
-def test_proportions_keyed_by_id_in_any_order(make, ids):
-    shares = make({ids[3]: 1.0, ids[0]: 0.5, ids[1]: 0.0})
-    np.testing.assert_array_equal(bag_target(ids, shares), bag_target(ids, [0.0, 0.5, 1.0]))
 
 
 def test_ids_that_cannot_be_sorted_need_a_dict():
@@ -147,8 +135,6 @@ def test_rounded_shares_cost_nothing_where_a_count_meets_them(size, data):
     "way",
     [
         lambda y: y[::-1],
-        lambda y: y[np.array([5, 4, 3, 2, 1, 0])],
-        lambda y: y[np.ones(6, dtype=bool)],
         lambda y: np.concatenate([y[:2], y[2:]]),
         lambda y: pickle.loads(pickle.dumps(y)),
         lambda y: train_test_split(np.zeros(6), y, shuffle=False, test_size=1)[2],
@@ -163,15 +149,6 @@ def test_messages_name_bags_as_the_user_does_after_any_slice(way):
         warnings.simplefilter("ignore", CutBagWarning)
         with pytest.raises(InputError, match=r"got 2.0 for bag ('x'|\('y', 1\));"):
             Bags.from_target(y)
-
-
-def test_targets_of_different_ids_put_together_name_bags_by_position():
-    """A code may then mean several ids, and the target forgets them."""
-    both = np.concatenate([bag_target(["a", "b"], [0.5, 1.0]), bag_target(["c"], [0.5])])
-    assert Bags.from_target(both[1:2]).name(0) == "1 (of the sorted ids)"
-    renumbered = bag_target(["a"], [0.5])
-    renumbered["bag"] = 7
-    assert Bags.from_target(renumbered).name(0) == "7 (of the sorted ids)"
 
 
 def test_ids_in_an_array_are_plain_numbers():

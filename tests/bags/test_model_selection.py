@@ -92,16 +92,6 @@ def test_a_score_on_one_bag_says_little(few, enough):
         next(few.split(np.ones(200), np.ones(200)))
 
 
-@given(SIZES, st.data(), st.integers(0, 1000))
-def test_folds_are_as_equal_as_the_bags_allow(sizes, data, seed):
-    """Greedy, larger bags first: two folds differ by less than two of the smallest bags."""
-    n_splits = data.draw(st.integers(2, len(sizes)))
-    folds, _ = deal_bags(np.array(sizes), n_splits, seed)
-    filled = np.bincount(folds, weights=sizes, minlength=n_splits)
-    smallest = [np.array(sizes)[folds == fold].min() for fold in range(n_splits)]
-    assert (filled - np.multiply(2, smallest) < filled.min()).all()
-
-
 def test_bags_that_all_differ_in_size_are_dealt_anew():
     """States and districts: by their sizes alone, every repetition would be the same folds."""
     sizes = np.random.default_rng(0).permutation(np.arange(20, 71))
@@ -149,13 +139,6 @@ def test_labels_are_bags_of_one():
     tests = [test for _, test in BagKFold(3, random_state=0).split(y, y)]
     assert np.shape(tests) == (3, 2)
     assert sorted(np.ravel(tests)) == list(range(6))
-
-
-def test_fit_to_a_part_of_a_bag_warns_every_time():
-    y, X = target([5] * 8), np.random.RandomState(0).randn(40, 2)
-    for _ in range(2):
-        with pytest.warns(CutBagWarning):
-            InvCal().fit(X[1:], y[1:])
 
 
 # The error on bags

@@ -7,8 +7,7 @@ import pytest
 
 from benchmarks.bench_data import generated, in_bags, linear_svc
 from propcvx.bags.bags import Bags
-from propcvx.bags.targets import bag_target, proportions_of
-from propcvx.datasets import random_bags
+from propcvx.bags.targets import bag_target
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import svm_dual, svm_dual_parameters
@@ -79,17 +78,3 @@ def test_svm(benchmark, real, side):
         labels = np.where(np.random.default_rng(0).random(len(labels)) < 0.01, -labels, labels)
     program.set(**svm_dual_parameters(labels, 1.5 if side == "C grown by half" else 1.0))
     assert benchmark(newton, warm=warm).gap <= 1e-4
-
-
-@pytest.mark.benchmark(group="bag target")
-@pytest.mark.parametrize("side", ["numbers", "words", "numpy.unique"])
-def test_bag_target(benchmark, quick, side):
-    labels = np.random.default_rng(0).choice((-1, 1), 2**10 if quick else 10**6)
-    ids = random_bags(labels, 8, random_state=0)
-    if side == "numpy.unique":
-        benchmark(np.unique, ids, return_inverse=True)
-        return
-    ids = np.char.add("ward ", ids.astype(str)) if side == "words" else ids
-    y = benchmark(bag_target, ids, proportions_of(labels, ids))
-    given = np.bincount(y["bag"], weights=y["proportion"])
-    assert np.bincount(y["bag"], weights=labels > 0) == pytest.approx(given, abs=1e-9)

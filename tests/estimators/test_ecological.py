@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 from small_problems import small_problem
 
-from propcvx import EcologicalRegression, bag_target, proportions_of
+from propcvx import EcologicalRegression, bag_target
 from propcvx.errors import InputError, PropCVXWarning
-from propcvx.estimators.ecological import STRENGTHS, Posterior, scatter_unit
+from propcvx.estimators.ecological import STRENGTHS, Posterior
 
 PROBLEM = small_problem(0, sizes=(3, 5, 8, 4, 6, 9), n_features=3, noise=0.7)
 SIZES = PROBLEM.bags.sizes.astype(float)
@@ -38,16 +38,6 @@ def test_it_is_the_ridge_regression_of_the_shares_on_the_bag_means(ridge, scale,
     *w, b = by_normal_equations(X / scale, PROBLEM.y, weights, lam / scale**2)
     assert_allclose(scale * model.coef_[0], w, rtol=1e-6, atol=1e-9 * np.abs(w).max())
     assert model.intercept_[0] == pytest.approx(b - 0.5, rel=1e-6)
-
-
-def test_the_unit_sees_neither_rotations_nor_columns_without_scatter():
-    rows, random = np.random.RandomState(0).randn(6, 3), np.random.RandomState(1)
-    rotation = np.linalg.qr(random.randn(3, 3))[0]
-    unit = scatter_unit(rows)
-    assert scatter_unit(rows @ rotation) == pytest.approx(unit)
-    assert scatter_unit(np.column_stack([rows, np.zeros((6, 5))])) == pytest.approx(unit)
-    assert scatter_unit(10.0 * rows) == pytest.approx(100.0 * unit)
-    assert scatter_unit(np.zeros((6, 3))) == 1.0
 
 
 @pytest.mark.parametrize("n_classes", [1, 2, 3])
@@ -111,20 +101,6 @@ def test_shares_are_drawn_with_two_classes_and_the_linear_kernel():
     assert not hasattr(EcologicalRegression(), "sample_shares")
 
 
-def slope_of(n_bags, **parameters):
-    """The ratio of the coefficient to the true one of people in random bags of 20."""
-    random = np.random.RandomState(0)
-    X, bags = random.uniform(-1.0, 1.0, size=(20 * n_bags, 3)), np.repeat(np.arange(n_bags), 20)
-    labels = np.where(random.uniform(size=len(X)) < 0.5 + 0.4 * X[:, 0], 1, -1)
-    model = EcologicalRegression(**parameters)
-    return model.fit(X, bag_target(bags, proportions_of(labels, bags))).coef_[0, 0] / 0.4
-
-
-def test_with_more_bags_the_ridge_fades():
-    assert abs(slope_of(2000) - 1.0) < 0.03
-    assert slope_of(2000, ridge=0.3) < 0.8
-
-
 def test_the_ridge_is_the_most_probable_one():
     model = EcologicalRegression().fit(PROBLEM.X, PROBLEM.y)
     assert model.ridge_ in STRENGTHS
@@ -148,20 +124,6 @@ def test_values_are_shares():
     many = EcologicalRegression().fit(PROBLEM.X, y)
     assert_allclose(many.decision_function(PROBLEM.X).sum(axis=1) + 1.5, 1.0)
     assert_allclose(many.predict_proba(PROBLEM.X).sum(axis=1), 1.0)
-
-
-def test_equal_bags_are_as_many_observations_as_they_are():
-    """Households and a question of yes or no: nine kinds of bags, and a thousand of them."""
-    random = np.random.RandomState(0)
-    X, bags = random.randint(0, 2, size=(2000, 1)), np.repeat(np.arange(1000), 2)
-    labels = np.where(random.uniform(size=2000) < 0.3 + 0.4 * X[:, 0], 1, -1)
-    y = bag_target(bags, proportions_of(labels, bags))
-    equal = EcologicalRegression().fit(X, y)
-    near = EcologicalRegression().fit(X + 1e-7 * random.normal(size=X.shape), y)
-    assert equal.posterior_.n_bags == 1000
-    assert_allclose(equal.coef_, near.coef_, rtol=1e-4)
-    slopes = [equal.posterior_.plane(np.random.RandomState(seed))[0] for seed in range(300)]
-    assert np.std(slopes) == pytest.approx(0.03, rel=0.15)  # the standard error of least squares
 
 
 def test_weights_that_hardly_mean_repeated_bags_are_warned_of():

@@ -13,6 +13,7 @@ from methods import METHODS
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from small_problems import small_problem
@@ -21,10 +22,13 @@ from propcvx import (
     AlterPropSVM,
     BagMeans,
     ConvPropSVM,
+    CuttingPlanes,
     EcologicalRegression,
     InvCal,
     LabelingStart,
     MeanMap,
+    MethodStart,
+    RandomStart,
     SecondMoments,
     bag_target,
     class_proportions_of,
@@ -42,6 +46,7 @@ UNEQUAL = bag_target(BAGS, SHARES)
 WEIGHTS = np.random.RandomState(1).choice([0.0, 0.5, 1.0, 2.0, 3.0], size=len(Y))
 POSITIVE = np.random.RandomState(1).uniform(0.2, 3.0, size=len(Y))
 THREE = small_problem(0, sizes=(6, 5, 7), n_features=3)
+NEW = small_problem(1, sizes=(9,), n_features=3).X
 
 ONE_START = {"n_init": 1, "random_state": 0}
 ACCURATE = {
@@ -79,7 +84,8 @@ def equal(methods, cases=ONCE, **limits):
         for name, method in methods.items():
             for case in cases:
                 given = (pair, method, case.values, limits)
-                title = "-".join(map(str, (pair.__name__, name, *case.values)))
+                parts = (getattr(part, "__name__", part) for part in (pair, name, *case.values))
+                title = "-".join(map(str, parts))
                 PAIRS.append(pytest.param(*given, marks=case.marks, id=title))
         return pair
 
@@ -228,10 +234,36 @@ def method_as_a_start_and_its_labels_of_a_fit_with_the_weights(method):
 
 
 @equal(all_but("second_moments"))
-def fit_of_a_grid_and_its_own(method):
+def fit_of_a_grid_and_its_own_with_weights(method):
     name = next(name for name in ("C", "C_p", "lam", "ridge") if name in method.get_params())
     _, last = fit_grid(method, X, Y, {name: [0.1, 1.0]}, sample_weight=WEIGHTS)
     return (last, X), (clone(last).fit(X, Y, WEIGHTS), X)
+
+
+GRIDS = {
+    "mean_map": (MeanMap(), {"lam": (0.1, 10.0), "kernel": ["linear", "rbf"]}),
+    "inv_cal": (InvCal(kernel="rbf"), {"C_p": (0.1, 10.0), "epsilon": (0.0, 0.1)}),
+    "alter": (AlterPropSVM(**ONE_START), {"kernel": ["linear", "rbf"], "C_p": (1.0, 10.0)}),
+    "alter, two starts": (
+        AlterPropSVM(init=[MethodStart("inv_cal"), RandomStart()], random_state=0),
+        {"C": (0.1, 1.0), "C_p": (1.0, 10.0)},
+    ),
+    "conv": (
+        ConvPropSVM(relaxation=CuttingPlanes()),
+        {"epsilon": (0.0, 0.01, 0.2), "relaxation__max_cuts": (1, 2)},
+    ),
+}
+
+
+def fit_of_a_grid_and_its_own(method, grid, place):
+    model = list(fit_grid(method, THREE.X, THREE.y, grid))[place]
+    assert {name: model.get_params()[name] for name in grid} == ParameterGrid(grid)[place]
+    return (model, NEW), (clone(model).fit(THREE.X, THREE.y), NEW)
+
+
+for _name, (_method, _grid) in GRIDS.items():
+    _places = [pytest.param(_grid, place) for place in range(len(ParameterGrid(_grid)))]
+    equal({_name: _method}, _places, objective=1e-15)(fit_of_a_grid_and_its_own)
 
 
 @equal(all_but("second_moments"))
@@ -335,7 +367,6 @@ GRAMS = {
     "rbf": ({"gamma": 0.3}, lambda A, B: rbf_kernel(A, B, gamma=0.3)),
     laplacian_kernel: ({}, laplacian_kernel),
 }
-NEW = small_problem(1, sizes=(9,), n_features=3).X
 FROM_METHOD = {"alter": AlterPropSVM(init="inv_cal", annealing=False)}
 
 
@@ -386,6 +417,42 @@ def other_units_of_features(method, kernel, scale):
     scaled, plain = (clone(method).fit(times * rows, y) for times in (scale, 1.0))
     np.testing.assert_array_equal(scaled.labeling_, plain.labeling_)
     return (scaled, scale * rows), (plain, rows)
+
+
+SCALED = {
+    "mean_map": MeanMap(),
+    "inv_cal": InvCal(),
+    "alter": AlterPropSVM(**ONE_START),
+    "conv": ConvPropSVM(),
+    "conv, three cuts": ConvPropSVM(relaxation=CuttingPlanes(max_cuts=3)),
+}
+
+
+@equal(
+    SCALED,
+    first(
+        4,
+        [
+            (kernel, C, *units)
+            for C in (1.0, 1e-6)
+            for units in ((1.0, 1e3), (1e6, 1e6), (1e-6, 0.0))
+            for kernel in ("linear", "rbf")
+        ],
+    ),
+    scaled=1e-3,
+)
+def scaled_and_shifted(method, kernel, C, scale, offset):
+    """With C / s^2 and lambda s^2 it is the same problem; a kernel takes gamma / s^2 instead."""
+    rows, y = (problem := small_problem(3, (6,) * 4, n_features=3)).X, problem.y
+    units = scale**2 if kernel == "linear" else 1.0
+
+    def fit(X, C, gamma):
+        clf = of_weight(method, C).set_params(kernel=kernel, gamma=gamma)
+        if "C" in clf.get_params() and "C_p" in clf.get_params():
+            clf.set_params(C_p=10.0 * C)
+        return clf.fit(X, y), X
+
+    return fit(scale * (rows + offset), C / units, 0.5 / scale**2), fit(rows, C, 0.5)
 
 
 # --- the same fit again -----------------------------------------------------------------------

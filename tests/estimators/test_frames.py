@@ -38,8 +38,6 @@ FRAME = pd.DataFrame(
         "age": np.where(np.arange(24) % 7 == 0, np.nan, LABELS + RANDOM.normal(size=24)),
         "income": pd.array([None, *RANDOM.randint(9, size=23)], dtype="Int64"),
         "city": RANDOM.choice(["Lyon", "Oslo", None], 24),
-        "member": RANDOM.choice([True, False], 24),
-        "level": pd.Categorical(RANDOM.choice(["low", "high"], 24), ["low", "high"]),
     },
     index=RANDOM.permutation(24),
 )
@@ -49,11 +47,7 @@ NUMBERS = make_pipeline(SimpleImputer(), StandardScaler())
 TRANSFORMER = ColumnTransformer(
     [
         ("numbers", NUMBERS, ["age", "income"]),
-        (
-            "words",
-            OneHotEncoder(sparse_output=False, handle_unknown="ignore"),
-            ["city", "member", "level"],
-        ),
+        ("words", OneHotEncoder(sparse_output=False), ["city"]),
     ]
 ).set_output(transform="pandas")
 TABLE = TRANSFORMER.fit_transform(FRAME)

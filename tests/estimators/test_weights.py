@@ -11,7 +11,6 @@ import sklearn
 from effort import first
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,7 +20,6 @@ import propcvx
 from propcvx import (
     AlterPropSVM,
     BagKFold,
-    Bags,
     ConvPropSVM,
     CuttingPlanes,
     InvCal,
@@ -186,23 +184,6 @@ def test_diffrac_bounds_the_weighted_square_loss(C):
     assert clf.bounds_.lower <= min(values) * (1.0 + 1e-6)
     assert clf.bounds_.upper == pytest.approx(min(values), rel=0.2)
     assert clf.bounds_.upper >= min(values) * (1.0 - 1e-6)
-
-
-@pytest.mark.parametrize("C", first(1, [1e4, 1.0, 1e8]))
-def test_bounds_hold_for_the_gram_matrix_less_its_weighted_mean(C):
-    """Instances that are almost equal: the features leave a part of the matrix out."""
-    random = np.random.RandomState(0)
-    points = np.tile(random.randn(4, 2), (2, 1)) + 1e-5 * random.randn(8, 2)
-    y, weights = bag_target(np.arange(8) // 4, [0.5, 0.5]), np.append(np.full(7, 0.01), 1.0)
-    gram = rbf_kernel(points, gamma=0.5)
-    centring = np.eye(8) - np.outer(np.ones(8), weights / weights.sum())
-    values, vectors = np.linalg.eigh(centring @ gram @ centring.T)
-    features = vectors * np.sqrt(np.maximum(values, 0.0))
-    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.0)
-    best = min(svm_values(features, all_labelings(feasible), C * weights))
-    exact = CuttingPlanes(oracle="exhaustive", max_cuts=40)
-    clf = ConvPropSVM(C, kernel="rbf", gamma=0.5, relaxation=exact)
-    assert clf.fit(points, y, weights).bounds_.lower <= best * (1.0 + 1e-6)
 
 
 # --- solvers ----------------------------------------------------------------------------------

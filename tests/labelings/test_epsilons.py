@@ -144,14 +144,3 @@ def test_known_labels_beyond_a_share_are_named_with_the_epsilon_that_allows_them
     y = bag_target([*"aaaabbbb"], [0.5, 0.5], sign * BEYOND["label"])
     with pytest.raises(InputError, match=r"bag 'a'.*0\.25 (suffices; known|is enough)"):
         clone(model).fit(INSTANCES, y)
-
-
-def test_known_labels_of_several_classes_beyond_a_share():
-    shares, labels = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], [0, 0, 0, *[None] * 5]
-    y = bag_target([*"aaaabbbb"], shares, labels)
-    assert ConvPropSVM(epsilon=0.25).fit(INSTANCES, y).transduce()[:3].tolist() == [0, 0, 0]
-    tolerant = AlterPropSVM(proportion_loss=epsilon_insensitive(0.25), n_init=1, random_state=0)
-    assert tolerant.fit(INSTANCES, y).transduce()[:3].tolist() == [0, 0, 0]
-    for strict in (ConvPropSVM(epsilon=0.2), AlterPropSVM(), MeanMap()):
-        with pytest.raises(InputError, match=r"bag 'a'.*0\.25 (suffices; known|is enough)"):
-            strict.fit(INSTANCES, y)

@@ -232,20 +232,6 @@ def test_counts_are_integers():
             np.testing.assert_array_equal(upper, np.minimum(counts + j, size))
 
 
-def test_one_error_names_all_infeasible_bags_and_the_epsilon_that_suffices():
-    """Bags of three, one positive in each, whose proportions were written with two decimals."""
-    ids = np.repeat([f"ward {k}" for k in range(8)], 3)[::-1]
-    bags = Bags.from_target(bag_target(ids, dict.fromkeys(ids, 0.33) | {"ward 1": 0.4}))
-    with pytest.raises(InfeasibleLabelingError) as raised:
-        bags.count_range(0.0)
-    message = str(raised.value)
-    assert "of 8 of 8 bags within epsilon=0: bag 'ward 0' (p * n = 0.33 * 3 = 0.99" in message
-    assert message.count("'ward") == 5
-    assert "nearest 1/3) and 3 more. For all of them an epsilon of 0.06667 suffices" in message
-    for counts in (bags.count_range(0.06667), bags.count_range("rounding")):
-        np.testing.assert_array_equal(counts, 1)
-
-
 @pytest.mark.filterwarnings("ignore::propcvx.errors.CutBagWarning")
 def test_known_labels_of_a_cut_bag_may_exclude_every_count():
     half = bag_target([0, 0, 0, 0], [0.5], [1, 1, 0, 0])[:2]

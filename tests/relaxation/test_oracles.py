@@ -18,7 +18,6 @@ from propcvx.relaxation.oracles import (
     ORACLES,
     AxesOracle,
     CoordinateOracle,
-    Cut,
     DirectionSweepOracle,
     EigenvalueOracle,
     ExhaustiveOracle,
@@ -186,25 +185,6 @@ def test_several_cuts_are_the_most_violated_ones_each_once():
     values = np.sort([violation_value(X, y, alpha) for y in labelings])[::-1]
     answer = [violation_value(X, y, alpha) for y in (cut.labeling, *cut.others)]
     np.testing.assert_allclose(answer, values[:4])
-
-
-@pytest.mark.parametrize("n_cuts", [1, 3])
-def test_rounds_with_several_cuts_end_at_the_same_optimum(n_cuts):
-    class Best(ExhaustiveOracle):
-        def __call__(self, alpha):
-            cut = best_cuts(all_labelings(self.feasible), alpha[:, None] * self.features, n_cuts)
-            return Cut(cut.labeling, cut.value, cut.value, cut.others)
-
-    problem = small_problem(4, sizes=(4, 4), n_features=3, noise=2.0)
-    several, first = (
-        ConvPropSVM(
-            relaxation=CuttingPlanes(oracle=oracle, max_cuts=60, tol=0.0), solver_tol=1e-9
-        ).fit(problem.X, problem.y)
-        for oracle in (Best, "exhaustive")
-    )
-    assert several.objective_ == pytest.approx(first.objective_, rel=1e-6)
-    assert several.n_iter_ <= first.n_iter_
-    assert [record.n_cuts for record in first.history_] == list(range(1, first.n_iter_ + 1))
 
 
 def test_no_more_cuts_than_are_allowed():

@@ -1,6 +1,5 @@
 """Relaxations under one interface: which is tighter than which, and what each bound is worth."""
 
-from functools import partial
 from unittest.mock import Mock
 
 import cvxpy as cp
@@ -15,7 +14,7 @@ from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.errors import SolverError
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.programs import Lifting, lifted_svm, lifted_svm_dual, mixture, square_loss_matrix
+from propcvx.programs import Lifting, lifted_svm, lifted_svm_dual, square_loss_matrix
 from propcvx.relaxation import RELAXATIONS, Diffrac, Lifted, MixedInteger
 from propcvx.relaxation.lifted import ridge
 from propcvx.solvers import Solve, solve
@@ -177,19 +176,6 @@ def test_both_sides_of_the_lifted_svm_and_the_svm_of_its_matrix_agree(seed, epsi
     inner = cp.sum(alpha) - 0.5 * cp.quad_form(alpha, cp.psd_wrap(features @ features.T * M))
     inner = cp.Problem(cp.Maximize(inner), [alpha >= 0, alpha <= 0.5]).solve("CLARABEL")
     assert inner == pytest.approx(dual, rel=1e-4)
-
-
-@examples(12)
-@given(seed=st.integers(0, 2**32 - 1), size=st.integers(2, 7))
-def test_a_lifted_matrix_is_an_even_mixture(seed, size):
-    factor = np.random.RandomState(seed).randn(size, size)
-    X = factor @ factor.T
-    X /= X[0, 0]
-    vectors, weights = mixture(X)
-    assert weights.sum() == pytest.approx(1.0)
-    close = partial(np.testing.assert_allclose, atol=1e-6 * np.abs(X).max())
-    close(weights @ vectors, X[0, 1:])
-    close((vectors.T * weights) @ vectors, X[1:, 1:])
 
 
 # --- max-margin clustering is the case of no proportions ----------------------------------------

@@ -115,16 +115,6 @@ def test_soft_labelings_are_the_leading_eigenvector_and_the_mean_of_M(seed, n_la
     np.testing.assert_allclose(mean_labeling(result), mean, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", SOFT)
-@pytest.mark.parametrize("relaxation", RELAXATIONS)
-def test_soft_roundings_give_the_separator_of_alpha(name, relaxation):
-    problem = small_problem(2, sizes=(5, 4, 3), n_features=3)
-    result, feasible = relaxed(relaxation, problem)
-    rounded = ROUNDINGS[name](result, problem.X, feasible, 1.0)
-    weights = problem.X.T @ (result.alpha * rounded.labeling)
-    np.testing.assert_allclose(rounded.weights, weights, rtol=1e-12)
-
-
 @examples(10)
 @given(problem=small_problems(max_size=5, max_bags=3), max_cuts=st.sampled_from([1, 4]))
 def test_sign_is_that_of_the_smaller_bag_error_in_training(problem, max_cuts):

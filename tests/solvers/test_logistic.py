@@ -70,13 +70,3 @@ def test_without_a_minimum_it_says_so():
     program.set(lam=0.1, mean_operator=X.mean(axis=0), mean_label=np.asarray(1.5))
     with pytest.warns(InaccurateSolutionWarning):
         assert solve(program, "logistic", residuals=False).status == "user_limit"
-
-
-@pytest.mark.parametrize("solver", ["logistic", "clarabel"])
-def test_without_regularisation_labels_that_overlap_have_a_minimum(solver):
-    """Newton stops by the slope; slack of tol in the cones of Clarabel leaves sqrt(tol) of it."""
-    tol = 1e-9
-    answer = solve(model(60, 2, lam=0.0), solver, tol=tol)
-    assert (answer.status, answer.gap) == ("optimal", None)
-    limit = {"logistic": 10 * tol, "clarabel": np.sqrt(tol)}[solver]
-    assert answer.residuals.dual_residual <= limit

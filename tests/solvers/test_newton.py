@@ -11,7 +11,6 @@ from svm_problems import N_INSTANCES, PROBLEMS, problems
 from propcvx.errors import SolverError
 from propcvx.programs import mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
 from propcvx.solvers import automatic, solve
-from propcvx.solvers.specialised.newton import Warm
 from propcvx.svm.kernels import FeatureMap, Kernel
 
 
@@ -84,20 +83,6 @@ def test_warm_answers_are_those_of_cold_calls(name):
         warm = solve(program, "newton", tol=1e-8, residuals=False, warm=end)
         end = warm.warm
         assert warm.value == pytest.approx(cold.value, rel=3e-8)
-
-
-@pytest.mark.parametrize("width", [1e-12, 1e-8, 1e3])
-def test_a_width_that_does_not_fit_is_left(width):
-    random = np.random.default_rng(12)
-    features = random.normal(size=(3000, 10))
-    labeling = np.sign(features.sum(axis=1)) * random.choice((-1.0, 1.0), 3000, p=(0.01, 0.99))
-    program = svm_dual(features).set(**svm_dual_parameters(labeling, 1.0))
-    end = solve(program, "newton", tol=1e-7, residuals=False).warm
-    program.set(**svm_dual_parameters(labeling, 1.5))
-    warm = Warm(end.plane, width)
-    solution = solve(program, "newton", tol=1e-7, residuals=False, warm=warm)
-    assert solution.status == cp.OPTIMAL
-    assert gap_of(solution, features, labeling, 1.5) <= 1.1e-7
 
 
 @pytest.mark.parametrize("solver", ["newton", "libsvm"])
