@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from mistakes import IDS, MISTAKES, X, Y
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -99,7 +100,7 @@ MEAN_MAP = MeanMap().fit(X, Y)
 TABLE = bag_target(IDS, [{"x": 0.5, "y": 0.5}, {"x": 0.25, "y": 0.75}])
 FRAME = pd.DataFrame({"id": IDS, "label": 0, "x": X[:, 0]})
 THIRDS = bag_target(IDS, np.eye(3)[:2] / 2 + 1 / 6)
-NOTHING = bag_target(IDS, [None, None])
+NOTHING, PARTLY = bag_target(IDS, [None, None]), bag_target(IDS, [0.5, None])
 rates, conv = partial(group_shares, Y, IDS), partial(ConvPropSVM, 1.0)
 
 
@@ -124,6 +125,10 @@ def weighted(*weights):
 
 REFUSED = [
     # targets
+    (lambda: bag_target(["a", pd.NA], [0.5]), "bags must not contain None or NaN"),
+    (lambda: bag_target([[1], [2]], [0.5, 0.5]), r"bags .*got \[1\]"),
+    (lambda: bag_target(1, [0.5]), "bags must be a sequence"),
+    (lambda: bag_target(IDS, [0.5, 0.5], classes=["x", "y"]), "columns of an array"),
     (lambda: bag_target([1.0, np.nan], [0.5]), "bags must not contain None or NaN"),
     (lambda: bag_target(IDS, pd.DataFrame(np.eye(2), list("aa"))), "one row per bag id"),
     (
@@ -142,6 +147,8 @@ REFUSED = [
     (lambda: sampling_epsilon(Y, 1), r"level must be .* got 1"),
     # splits and scores
     (split(BagShuffleSplit(test_size=0.0)), "test_size must be a finite number above 0"),
+    (lambda: next(BagKFold(2).split(X)), "y must be given"),
+    (lambda: next(BagShuffleSplit().split(X, bag_target([0] * 8, [0.5]))), "y must have .* 2 bags"),
     (split(BagShuffleSplit(0)), "n_splits must be a whole number, at least 1, got 0"),
     (split(RepeatedBagKFold(2, n_repeats=0)), "n_repeats must be a whole number, at least 1"),
     (split(BagKFold(1)), r"from 2 to the number of bags \(2\), got 1"),
@@ -176,6 +183,7 @@ REFUSED = [
         lambda: AlterPropSVM(solver="libsvm", solver_options={"shrinkng": False}).fit(X, Y),
         r"solver 'libsvm' has no options \['shrinkng'\]",
     ),
+    (lambda: SecondMoments().fit(X, PARTLY, [0.0] * 4 + [1.0] * 4), "above 0 in a bag with a prop"),
     (lambda: SecondMoments(n_components=0).fit(X, Y), "n_components must be"),
     (lambda: ShareMetric().fit(np.vstack([X, X]), Y), "X and y must have the same .*16 and 8"),
     (lambda: MEAN_MAP.score(X, ["yew"] * 8), "y must"),
@@ -216,6 +224,7 @@ REFUSED = [
         "value must be a finite number above 0, got -1",
     ),
     (lambda: solve(svm_dual(X), "clarabel"), r"parameters without a value, \['y', 'lo"),
+    (lambda: solve(DUAL, []), "solver must name at least one solver"),
     (lambda: solve(DUAL, tol=0.0), "tol must be"),
     (lambda: solve(DUAL, ["clarabel", "scip"]), "'scip' cannot"),
     (lambda: solve(DUAL, ("scs", {"max_iters": 5})), "a list of names and pairs"),
@@ -246,6 +255,10 @@ REFUSED = [
         "at least 2 bags with a proportion",
     ),
     (lambda: check_fit(WithoutProbabilities(), X, Y), "needed is a classifier .* WithoutProbabil"),
+    (
+        lambda: check_fit(FrozenEstimator(MEAN_MAP), X, Y),
+        "a classifier that learns from bags.*insi",
+    ),
     (lambda: check_fit(GaussianNB(), X, Y), "a classifier that learns from bags.*GaussianNB"),
     (lambda: group_shares(Y, IDS[:3]), r"each of the 8 instances, got shape \(3,\)"),
     (lambda: group_shares(Y, {}), "must have a column, got none"),

@@ -289,22 +289,6 @@ def test_mixed_starts_are_random_labelings_and_two_methods():
     assert len(default.start_objectives_) == 5
 
 
-@pytest.mark.parametrize(
-    ("y", "n_starts"),
-    [
-        (bag_target(np.repeat([0, 1], 6), [0.33, 1.0]), 4),  # no count has these shares
-        (bag_target(np.repeat([0, 1], 6), [0.5, 0.5]), 4),  # nothing to regress on
-        (bag_target(np.repeat([0, 1], 6), [0.5, 1.0], np.eye(12)[0]), 4),  # a label inside of a bag
-        (np.repeat([0, 1], 6), 1),  # there is one labeling
-    ],
-)
-@pytest.mark.filterwarnings("error", "ignore::propcvx.errors.PoorFitWarning")
-def test_the_default_starts_suit_any_bags(y, n_starts):
-    X = np.random.RandomState(0).randn(12, 2) + np.arange(12)[:, None]
-    clf = AlterPropSVM(n_init=2, random_state=0).fit(X, y)
-    assert len(clf.start_objectives_) == n_starts
-
-
 # --- weights, losses, solvers -----------------------------------------------------------------
 
 

@@ -5,13 +5,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from benchmarks.bench_data import generated, in_bags, linear_svc
+from benchmarks.bench_data import linear_svc
 from propcvx.bags.bags import Bags
 from propcvx.bags.targets import bag_target
-from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
+from propcvx.labelings.feasible import best_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import svm_dual, svm_dual_parameters
-from propcvx.relaxation.oracles import CoordinateOracle
 from propcvx.solvers import solve
 
 ABSOLUTE = PROPORTION_LOSSES["absolute"]
@@ -45,22 +44,6 @@ def test_label_step(benchmark, quick, side):
     gaps = bags.proportions_of(labeling) - bags.proportions
     objective = HINGE.of(labeling, scores).sum() + 10.0 * ABSOLUTE.of(gaps).sum()
     assert objective == pytest.approx(best_objective(scores, bags), rel=1e-9)
-
-
-@pytest.mark.benchmark(group="coordinate oracle")
-@pytest.mark.parametrize("side", ["bags of 8", "bags of 64", "numpy.sort"])
-def test_separation(benchmark, quick, side):
-    X, labels = generated(*((96, 6) if quick else (1600, 180)))
-    if side == "numpy.sort":
-        benchmark(np.sort, X)
-        return
-    alpha = np.random.default_rng(0).random(len(X))
-    y = in_bags(labels, 64 if side == "bags of 64" else 8)
-    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.1)
-    cut = benchmark(CoordinateOracle(X, feasible, X), alpha)
-    scores = alpha[:, None] * np.hstack([X, -X])
-    best = (scores * feasible.best(scores)).sum(axis=0).max()
-    assert (scores.T @ cut.labeling).max() == pytest.approx(best, rel=1e-9)
 
 
 @pytest.mark.benchmark(group="SVM of cod-rna.t")

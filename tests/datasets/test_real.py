@@ -6,7 +6,7 @@ import hashlib
 import re
 from itertools import repeat
 from pathlib import Path
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import numpy as np
 import pytest
@@ -214,6 +214,15 @@ def publisher(monkeypatch):
         lambda self, url, path, keeper: Path(path).write_bytes(requests(url)),
     )
     return requests
+
+
+@pytest.mark.parametrize("answers", [[CONTENT], [CONTENT[:100], b"", CONTENT]])
+def test_a_file_is_fetched_until_it_is_whole_and_then_kept(answers, publisher, tmp_path):
+    publisher.side_effect = answers
+    for _ in range(2):
+        assert data_file("small", tmp_path).read_bytes() == CONTENT
+    assert publisher.call_args_list == [call("https://example.org/small")] * len(answers)
+    assert [answer.name for answer in tmp_path.iterdir()] == ["small"]
 
 
 @pytest.mark.parametrize("answer", [CONTENT[:100], CONTENT[::-1], OSError("no network")])

@@ -126,6 +126,15 @@ def test_values_are_shares():
     assert_allclose(many.predict_proba(PROBLEM.X).sum(axis=1), 1.0)
 
 
+def test_values_wider_than_labels_are_calibrated():
+    random = np.random.RandomState(0)
+    X, y = random.randn(120, 3), bag_target(np.arange(120) // 20, random.rand(6))
+    model = EcologicalRegression(ridge=0.0).fit(X, y)
+    scores = model.decision_function(X)
+    assert np.std(scores) > 0.5
+    assert_allclose(model.predict_proba(X), model._calibration.probabilities(scores))
+
+
 def test_weights_that_hardly_mean_repeated_bags_are_warned_of():
     weights = np.full(len(PROBLEM.y), 50.0)
     with pytest.warns(PropCVXWarning, match="counts 6 bags as 300.* by their mean"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from small_problems import all_labelings, small_problem, svm_values
 
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
-from propcvx.errors import SolverError
+from propcvx.errors import InaccurateSolutionWarning, SolverError
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import cutting_planes
@@ -96,6 +96,15 @@ def test_simple_mkl_minimises_over_the_simplex(seed, n, rank):
     assert point.gap <= RELATIVE_GAP * max(1.0, abs(point.value))
     for _ in range(20):
         assert inner(random.dirichlet(np.full(n, 0.3))).value >= point.value - point.gap - 1e-12
+
+
+def test_simple_mkl_says_when_it_stalls():
+    def wrong_gradient(mu):
+        return Trial(mu, float(mu[0]), np.array([-1.0, 1.0]), None)
+
+    with pytest.warns(InaccurateSolutionWarning, match="gap of .* at the value"):
+        point = simple_mkl(wrong_gradient, np.array([0.5, 0.5]))
+    np.testing.assert_array_equal(point.mu, [0.5, 0.5])
 
 
 # --- the loop ---------------------------------------------------------------------------------
@@ -228,18 +237,6 @@ def test_bounds_enclose_the_best_labeling(eight):
     labeling = feasible.bags.sign * clf.labeling_[feasible.bags.rows]
     reached = values[labelings.tolist().index(labeling.tolist())]
     assert best - VALUE <= clf.bounds_.upper <= reached + VALUE
-
-
-def test_coordinate_oracle_ends_at_or_above_the_optimum_and_knows_no_bounds(eight):
-    clf, features, feasible, _, optimum = eight
-    y = bag_target(feasible.bags.index, feasible.bags.proportions, feasible.bags.labels)
-    inexact = accurate(
-        epsilon=clf.epsilon, intercept="none", oracle="coordinate", max_cuts=100, tol=0.0
-    ).fit(features, y)
-    assert inexact.objective_ >= optimum - VALUE
-    assert inexact.bounds_ is None
-    assert inexact.violation_ >= 0.0
-    assert inexact.labeling_ in feasible
 
 
 # --- a function of the data: not of the solver --------------------------------------------------

@@ -10,7 +10,6 @@ from sklearn.base import clone
 from small_problems import best_value, small_problem
 
 from propcvx import ConvPropSVM, CuttingPlanes, bag_target, certify
-from propcvx.bounds import Bound
 from propcvx.errors import CrossedBoundsError, InputError, SolverError
 from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -157,17 +156,6 @@ def test_a_relaxation_of_ones_own_has_what_the_packages_have():
     assert row["lower"] == pytest.approx(clf.bounds_.lower, rel=1e-6)
     assert row["kind"] == "Own" in {event.bound for event in result.history}
     assert isinstance(pickle.loads(pickle.dumps(clf)).relaxation, Own)
-
-
-def test_objects_and_bounds_stand_beside_names():
-    def cheapest(problem, interval, search):
-        interval.prove("cheapest", 0.25 * interval.upper)
-
-    rows = compare_relaxations(X, Y, 1.0, [Own(), Own(), "cutting_planes"])
-    assert [row["kind"] for row in rows] == ["Own", "Own 2", "cutting_planes"]
-    assert 0.0 < rows[0]["lower"] == rows[1]["lower"] <= rows[2]["upper"]
-    result = certify(X, Y, kinds=[Bound(cheapest), Own()], tol=1e-9)
-    assert {"cheapest", "Own"} <= {event.bound for event in result.history}
 
 
 # --- bounds are not forgotten, and cost no fit --------------------------------------------------

@@ -1,7 +1,5 @@
 """Relaxations under one interface: which is tighter than which, and what each bound is worth."""
 
-from unittest.mock import Mock
-
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ from hypothesis import strategies as st
 from small_problems import best_value, small_problem, small_problems, without_a_share
 
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
-from propcvx.errors import SolverError
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import Lifting, lifted_svm, lifted_svm_dual, square_loss_matrix
@@ -109,12 +106,6 @@ def test_out_of_time_is_an_interval_and_no_error():
     assert 0.0 <= clf.bounds_.lower <= clf.bounds_.upper
     assert clf.stop_reason_ is StopReason.OUT_OF_TIME
     assert clf.history_[0].status != "optimal"
-
-
-def test_a_failure_before_the_time_is_over_is_one():
-    failing = Mock(side_effect=SolverError("no answer", "stub", "solver_error"), seconds=np.inf)
-    with pytest.raises(SolverError, match="no answer"):
-        MixedInteger().relax(*relaxable(0), 0.5, solve=failing)
 
 
 # --- DIFFRAC ------------------------------------------------------------------------------------

@@ -83,16 +83,6 @@ def test_polishing_ends_where_no_labeling_step_improves(seed):
     )
 
 
-@pytest.mark.parametrize("name", FEASIBLE)
-def test_the_upper_bound_counts_a_feasible_rounding_in(name):
-    problem = small_problem(4, sizes=(4, 4), n_features=3, noise=2.0)
-    planes = CuttingPlanes(oracle="exhaustive", max_cuts=3)
-    clf = ConvPropSVM(rounding=name, relaxation=planes, intercept="none")
-    clf.fit(problem.X, problem.y)
-    reached = LabelingSVM(problem.X, 1.0).value(clf.soft_labeling_, clf.coef_[0])
-    assert clf.bounds_.upper <= reached * (1.0 + 1e-9)
-
-
 # --- soft labelings and their sign --------------------------------------------------------------
 
 

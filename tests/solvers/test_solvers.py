@@ -359,25 +359,6 @@ def test_a_wrong_answer_is_not_optimal_and_the_next_solver_is_asked():
 PROBLEM = small_problem(0, (3, 3, 3, 3))
 
 
-def run_mine(program, options, warm):
-    """Newton under another name."""
-    return SOLVERS["newton"].run(program, {"tol": options["eps"]}, warm)
-
-
-FISTA = Solver(
-    "FISTA",
-    run_mine,
-    options_of=lambda tol: {"eps": tol},
-    accepts=lambda structure: isinstance(structure, programs.SVMDual),
-)
-
-
-def test_a_solver_of_ones_own_is_passed_as_it_is(program):
-    solution = solve(program, FISTA, residuals=False)
-    assert (solution.solver, solution.residuals) == ("FISTA", None)
-    assert solve(program, [(FISTA, {}), "clarabel"]).solver == "FISTA"
-
-
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @each_method("second_moments")
 def test_fits_in_threads_are_those_one_after_the_other(method, kernel):

@@ -97,6 +97,16 @@ def test_rounding_errors_in_a_gram_matrix_are_forgiven():
     assert factored(gram).features.shape == (6, 2)
 
 
+def test_a_gram_matrix_in_single_precision_is_forgiven():
+    """Its rounding errors make eigenvalues of -1e-8 times the largest, and Cholesky unstable."""
+    X = np.random.RandomState(0).uniform(size=(300, 2))
+    gram = Kernel("rbf")(X, X)
+    rounded = gram.astype(np.float32).astype(float)
+    assert np.linalg.eigvalsh(rounded)[0] < -1e-9
+    features = factored(rounded).features
+    np.testing.assert_allclose(features @ features.T, gram, atol=1e-6)
+
+
 @pytest.mark.parametrize("kernel", [Kernel("precomputed"), Kernel(lambda X, Z: X)])
 def test_a_gram_matrix_that_is_given_is_left_as_it_was(kernel, X):
     gram = KERNELS["rbf"](X, X)
