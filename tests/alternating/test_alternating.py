@@ -23,7 +23,6 @@ from propcvx import (
     MethodStart,
     RandomStart,
     bag_target,
-    fit_grid,
 )
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.errors import SolverError
@@ -306,27 +305,6 @@ def test_bag_weights_multiply_the_proportion_loss(loss):
 
 
 # --- SVMs that are remembered -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("solver", "kernel"), [("auto", "linear"), ("libsvm", "rbf")])
-def test_a_grid_solves_nothing_twice_and_answers_as_single_fits_do(monkeypatch, solver, kernel):
-    """And a fitted estimator keeps no SVM that was solved."""
-    problem = small_problem(0, sizes=(6,) * 8, n_features=3)
-    solved, solve_one = [], SVMStep.__call__
-
-    def watched(self, labeling, C, after=None):
-        solved.append((labeling.tobytes(), C))
-        return solve_one(self, labeling, C, after)
-
-    monkeypatch.setattr(SVMStep, "__call__", watched)
-    clf = AlterPropSVM(kernel=kernel, init="random", n_init=3, solver=solver, random_state=0)
-    grid = {"C": [0.1, 1.0], "C_p": [1.0, 100.0]}
-    models = list(fit_grid(clf, problem.X, problem.y, grid))
-    assert len(solved) == len(set(solved)) < sum(model.n_iter_ for model in models) * 3
-    for model in models:
-        assert not model.feature_map_.solved
-        alone = clone(model).fit(problem.X, problem.y)
-        np.testing.assert_array_equal(alone.start_objectives_, model.start_objectives_)
 
 
 # --- what is kept when it is stopped ----------------------------------------------------------

@@ -157,22 +157,6 @@ def test_each_class_is_fitted_against_the_rest(method):
         )
 
 
-def supervised(names):
-    classes, codes = np.unique(names, return_inverse=True)
-    table = np.eye(len(classes))[codes]
-    return bag_target(np.arange(len(names)), table, names, classes=classes.tolist())
-
-
-@ill_posed
-@each_method("second_moments")
-def test_a_bag_for_each_label_is_the_supervised_case(method):
-    X, _, names = class_problem(2, sizes=(5,) * 8)
-    clf = clone(method).fit(X, supervised(names))
-    assert clf.score(X, names) > 0.8
-    with pytest.raises(InputError, match=r"two classes, got 3.*a table of their"):
-        clone(method).fit(X, names)
-
-
 @ill_posed
 @pytest.mark.parametrize(
     ("kernel", "seed", "discrete"),

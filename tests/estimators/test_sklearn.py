@@ -143,8 +143,6 @@ def test_bags_that_tell_no_slope_give_their_share_and_a_warning(scores, shares, 
 
 PAIRS = {
     "words": ["no", "yes"],
-    "zero and one": [0, 1],
-    "booleans": [False, True],
     "both negative": [-7, -3],
 }
 

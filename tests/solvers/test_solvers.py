@@ -330,19 +330,6 @@ def test_an_answer_that_residuals_do_not_cover_is_given_with_a_warning():
     assert answer.variables["x"] == pytest.approx([2.0, 2.0], abs=1e-4)
 
 
-def test_a_solver_may_leave_out_its_time_and_the_duals_of_a_cone():
-    def run(program, options, warm):
-        return Solution(cp.OPTIMAL, {"x": np.full(2, -np.sqrt(0.5))}, {})
-
-    x = cp.Variable(2, name="x")
-    disc = cp.Problem(cp.Minimize(cp.sum(x)), [cp.SOC(cp.Constant(1.0), x)])
-    primal = Solver("primal", run, lambda tol: {}, classes=SOLVERS["clarabel"].classes)
-    with pytest.warns(UncheckedWarning, match="disc is solved and its residuals not checked"):
-        answer = solve(programs.Program(disc, "disc"), primal)
-    assert answer.value == pytest.approx(-np.sqrt(2.0))
-    assert 0.0 < answer.solve_seconds < 60.0
-
-
 def test_a_wrong_answer_is_not_optimal_and_the_next_solver_is_asked():
     def run(program, options, warm):
         return Solution(cp.OPTIMAL, {"x": np.array([1.0, 0.0])}, {"constraint 0": np.array(1.0)})
