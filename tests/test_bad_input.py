@@ -1,5 +1,6 @@
 """Bad input, the table of mistakes among it, and input that is odd but usable."""
 
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -55,7 +56,7 @@ from propcvx.errors import (
     SolverError,
     UnsupportedSolverError,
 )
-from propcvx.labelings.losses import PROPORTION_LOSSES, ProportionLoss, constraint
+from propcvx.labelings.losses import ProportionLoss, constraint
 from propcvx.programs import Program, psvm, svm_dual, svm_dual_parameters
 from propcvx.relaxation import Diffrac, MixedInteger, compare_relaxations
 from propcvx.relaxation.oracles import SemidefiniteOracle
@@ -101,14 +102,12 @@ TABLE = bag_target(IDS, [{"x": 0.5, "y": 0.5}, {"x": 0.25, "y": 0.75}])
 FRAME = pd.DataFrame({"id": IDS, "label": 0, "x": X[:, 0]})
 THIRDS = bag_target(IDS, np.eye(3)[:2] / 2 + 1 / 6)
 NOTHING, PARTLY = bag_target(IDS, [None, None]), bag_target(IDS, [0.5, None])
-rates, conv = partial(group_shares, Y, IDS), partial(ConvPropSVM, 1.0)
-
-
-named = partial(cp.Variable, ())
-
-
-def loss(kind, of):
-    return lambda: AlterPropSVM(proportion_loss=kind(of)).fit(X, Y)
+FALLING = ProportionLoss("falling", np.negative, lambda gaps: -gaps)
+rates, conv, named = (
+    partial(group_shares, Y, IDS),
+    partial(ConvPropSVM, 1.0),
+    partial(cp.Variable, ()),
+)
 
 
 def relaxed(relaxation):
@@ -129,12 +128,8 @@ REFUSED = [
     (lambda: bag_target([[1], [2]], [0.5, 0.5]), r"bags .*got \[1\]"),
     (lambda: bag_target(1, [0.5]), "bags must be a sequence"),
     (lambda: bag_target(IDS, [0.5, 0.5], classes=["x", "y"]), "columns of an array"),
-    (lambda: bag_target([1.0, np.nan], [0.5]), "bags must not contain None or NaN"),
     (lambda: bag_target(IDS, pd.DataFrame(np.eye(2), list("aa"))), "one row per bag id"),
-    (
-        lambda: bag_target(FRAME["id"], [0.5, 0.5], FRAME["label"][::-1]),
-        r"labels.loc\[bags.index\]",
-    ),
+    (lambda: bag_target(FRAME["id"], [0.5, 0.5], FRAME["label"][::-1]), "labels.loc.bags.index"),
     (lambda: bag_target(["a", "a"], pd.Series([0.5, 0.5])), "the index has the ids.*; if each row"),
     (lambda: bag_target("aa", pd.Series([0.5, 0.5], ["a", "a"])), r"groupby\(level=0\).first"),
     (lambda: bag_target(["a"], 0.5), r"got an array of shape \(\)"),
@@ -154,10 +149,7 @@ REFUSED = [
     (lambda: bag_r2_score(Y, ONES[:3]), r"y_prob must have probabilities in \[0, 1\] in shape"),
     (lambda: bag_error(NOTHING, ONES), "y_true has no bag with a proportion"),
     (lambda: bag_error(TABLE, ["x"] * 7 + ["w"]), "y_pred must be names of"),
-    (
-        lambda: bag_correlation(THIRDS, np.full((8, 3), 1 / 3)),
-        "y_true must have two classes, got 3",
-    ),
+    (lambda: bag_correlation(THIRDS, np.full((8, 3), 1 / 3)), "must have two classes, got 3"),
     # fits
     (lambda: MeanMap(bag_weights={"a": 1.0}).fit(X, Y), r"bag_weights must .*\['b'\]"),
     (weighted(-1, *ONES[1:]), r"sample_weight must be .* shape \(8,\)"),
@@ -167,23 +159,15 @@ REFUSED = [
     (lambda: InvCal(epsilon="rounding", scaled_epsilon=True).fit(X, Y), r"one of \['sampling'\]"),
     (lambda: conv([0.1, 1.1]).fit(X, Y), "epsilon must be .*, or one for each of the 2 bags"),
     (lambda: conv({"a": 0.1}).fit(X, Y), r"epsilon must name every bag, got none of \['b'\]"),
-    (loss(constraint, {"a": 0.1, "b": np.nan}), "epsilon must be"),
-    (
-        lambda: ProportionLoss("f", np.negative, lambda gaps: -gaps, dead_zone="sampling"),
-        "must not fall from 0",
-    ),
-    (
-        lambda: AlterPropSVM(solver="libsvm", solver_options={"shrinkng": False}).fit(X, Y),
-        r"solver 'libsvm' has no options \['shrinkng'\]",
-    ),
+    (lambda: AlterPropSVM(proportion_loss=constraint([0.1])).fit(X, Y), "epsilon must be"),
+    (lambda: replace(FALLING, dead_zone="sampling"), "must not fall from 0"),
+    (lambda: AlterPropSVM(solver="newton", solver_options={"max": 1}).fit(X, Y), "options .'max'"),
     (lambda: SecondMoments().fit(X, PARTLY, [0.0] * 4 + [1.0] * 4), "above 0 in a bag with a prop"),
     (lambda: SecondMoments(n_components=0).fit(X, Y), "n_components must be"),
     (lambda: ShareMetric().fit(np.vstack([X, X]), Y), "X and y must have the same .*16 and 8"),
     (lambda: MEAN_MAP.score(X, ["yew"] * 8), "y must"),
-    *(
-        (partial(method.fit, X, NOTHING), "one bag with proportion 0.5, and allow a tolerance")
-        for method in (MeanMap(), InvCal(), conv(), AlterPropSVM(init="random"))
-    ),
+    (lambda: InvCal().fit(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
+    (lambda: conv().fit(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
     # relaxations and certificates
     (relaxed(MixedInteger(seconds=0)), "seconds must be a finite number above 0"),
     (relaxed(Diffrac(max_order=6)), r"order \d+ is above max_order=6; .*'cutting_planes'"),
@@ -192,14 +176,8 @@ REFUSED = [
     (lambda: certify(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
     (lambda: certify(X, Y, kinds=["diffrac"]), "it bounds the square loss; an interval is of the"),
     (lambda: certify(X, Y, kinds=[CuttingPlanes]), r"got the class CuttingPlanes; Cutting"),
-    (
-        lambda: certify(X, Y, C_p=1.0, loss=ProportionLoss("reward", np.negative, lambda g: -g)),
-        "loss must not be negative, .*reward",
-    ),
-    (
-        lambda: compare_relaxations(X, Y, relaxations="lift"),
-        "relaxations must be one of .*'lifted'",
-    ),
+    (lambda: certify(X, Y, C_p=1.0, loss=FALLING), "loss must not be negative, .*falling"),
+    (lambda: compare_relaxations(X, Y, relaxations="lift"), "s must be one of .*'lifted'"),
     (lambda: compare_relaxations(X, Y, -1.0), "C must"),
     (lambda: compare_relaxations(X, Y, labels=[1, -1]), "labels must"),
     # programs and solvers
@@ -207,22 +185,14 @@ REFUSED = [
     (lambda: svm_dual(X).set(gamma=1.0), "'?gamma'? (does|is) not .*svm_dual"),
     (lambda: svm_dual(X).set(y=["a"] * 8), "'?y'? (does|is) not .*svm_dual"),
     (lambda: solve(DUAL, "newton", max_itr=3), "'max_itr'.*you mean 'max_iter'"),
-    (
-        lambda: psvm(
-            X, Bags.from_target(Y), 1.0, ONES[:2], PROPORTION_LOSSES["absolute"], value=-1
-        ),
-        "value must be a finite number above 0, got -1",
-    ),
+    (lambda: psvm(X, Bags.from_target(Y), 1.0, ONES[:2], FALLING, value=-1), "value must be"),
     (lambda: solve(svm_dual(X), "clarabel"), r"parameters without a value, \['y', 'lo"),
     (lambda: solve(DUAL, []), "solver must name at least one solver"),
     (lambda: solve(DUAL, tol=0.0), "tol must be"),
     (lambda: solve(DUAL, ["clarabel", "scip"]), "'scip' cannot"),
     (lambda: solve(DUAL, ("scs", {"max_iters": 5})), "a list of names and pairs"),
     (lambda: compare_solvers(DUAL, ["OPSQ"]), "did you mean 'osqp'"),
-    (
-        lambda: compare_solvers(DUAL, ["clarabel"], tols=[-1.0]),
-        "tols must be a finite number above",
-    ),
+    (lambda: compare_solvers(DUAL, ["clarabel"], tols=[-1.0]), "tols must be a finite number"),
     # tables of means
     (lambda: BagMeans(TWO, [0.5, 1.0], [3]), "sizes must be the number of instances of each"),
     (lambda: BagMeans(TWO, [0.5, 1.0], [3, 0]), "whole numbers of at least 1"),
@@ -233,21 +203,12 @@ REFUSED = [
     (lambda: BagMeans(TWO, {"a": 0.5}, [3, 3], ["a", "b"]), r"got none of \['b'\]"),
     (lambda: fit_means(InvCal(), BagMeans(TWO, [0.5, 1.5], [3, 3])), r"be numbers in \[0, 1\]"),
     (lambda: fit_means(InvCal(kernel="rbf"), BagMeans(TWO, [0.5, 0.7], [3, 3])), "kernel must be"),
-    (
-        lambda: fit_means(MeanMap(), BagMeans(TWO, [0.5, 0.7], [3, 3])),
-        "MeanMap needs the instances",
-    ),
+    (lambda: fit_means(MeanMap(), BagMeans(TWO, [0.5, 0.7], [3, 3])), "needs the instances"),
     # checks of fits, and rates of groups
     (lambda: check_fit(InvCal(), X, ONES), "y must be a bag target with fields"),
-    (
-        lambda: check_fit(InvCal(), X, bag_target([0] * 8, [0.5])),
-        "at least 2 bags with a proportion",
-    ),
+    (lambda: check_fit(InvCal(), X, bag_target([0] * 8, [0.5])), "at least 2 bags with"),
     (lambda: check_fit(WithoutProbabilities(), X, Y), "needed is a classifier .* WithoutProbabil"),
-    (
-        lambda: check_fit(FrozenEstimator(MEAN_MAP), X, Y),
-        "a classifier that learns from bags.*insi",
-    ),
+    (lambda: check_fit(FrozenEstimator(MEAN_MAP), X, Y), "that learns from bags.*inside"),
     (lambda: check_fit(GaussianNB(), X, Y), "a classifier that learns from bags.*GaussianNB"),
     (lambda: group_shares(Y, IDS[:3]), r"each of the 8 instances, got shape \(3,\)"),
     (lambda: group_shares(Y, [None, *IDS[1:]]), r"groups must not be missing, got .* at row 0"),
