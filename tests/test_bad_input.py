@@ -147,6 +147,7 @@ REFUSED = [
     (split(BagKFold(1)), r"from 2 to the number of bags \(2\), got 1"),
     (split(BagKFold("5")), "n_splits must be a whole number"),
     (lambda: bag_r2_score(Y, ONES[:3]), r"y_prob must have probabilities in \[0, 1\] in shape"),
+    (lambda: bag_r2_score(Y, 1.5 * ONES), "y_prob must have probabilities"),
     (lambda: bag_error(NOTHING, ONES), "y_true has no bag with a proportion"),
     (lambda: bag_error(TABLE, ["x"] * 7 + ["w"]), "y_pred must be names of"),
     (lambda: bag_correlation(THIRDS, np.full((8, 3), 1 / 3)), "must have two classes, got 3"),

@@ -1,4 +1,4 @@
-"""Checks of single arguments, and the record of what a loop did."""
+"""Advice to scale columns, and the record of what a loop did."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Tables of means, samples and predictions of Dask data frames, and searches on its workers."""
+"""Tables of means, samples and predictions of Dask data frames."""
 
 import numpy as np
 import pandas as pd

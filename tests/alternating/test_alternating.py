@@ -130,6 +130,21 @@ def test_objective_never_increases_at_one_annealing_value(
     assert solver in ("auto", *{record.solver for record in clf.history_})
 
 
+def test_an_inaccurate_step_cannot_raise_the_objective():
+    problem = small_problem(3, sizes=(6, 6))
+    step, random = SVMStep(problem.X, Solve("libsvm", 1e-6)), np.random.RandomState(0)
+
+    def sloppy(labeling, C, after=None):
+        answer = step(labeling, C)
+        weights = answer.weights + random.randn(2)
+        return Separator(labeling, weights, answer.bias, problem.X @ weights + answer.bias)
+
+    start = random_labeling(problem.bags, np.random.RandomState(1))
+    task = posed(problem.bags, [3.0, 3.0])
+    rounds = alternate(task, sloppy, start, [1.0], tol=-np.inf, max_iter=20)
+    assert (np.diff([iterate.objective for iterate in rounds]) <= 1e-12).all()
+
+
 @examples(12)
 @given(problem=small_problems(), loss=st.sampled_from(LOSSES))
 def test_result_is_a_fixed_point(problem, loss):
@@ -288,6 +303,22 @@ def test_mixed_starts_are_random_labelings_and_two_methods():
     assert len(default.start_objectives_) == 5
 
 
+@pytest.mark.parametrize(
+    ("y", "n_starts"),
+    [
+        (bag_target(np.repeat([0, 1], 6), [0.33, 1.0]), 4),  # no count has these shares
+        (bag_target(np.repeat([0, 1], 6), [0.5, 0.5]), 4),  # nothing to regress on
+        (bag_target(np.repeat([0, 1], 6), [0.5, 1.0], np.eye(12)[0]), 4),  # a label inside of a bag
+        (np.repeat([0, 1], 6), 1),  # there is one labeling
+    ],
+)
+@pytest.mark.filterwarnings("error", "ignore::propcvx.errors.PoorFitWarning")
+def test_the_default_starts_suit_any_bags(y, n_starts):
+    X = np.random.RandomState(0).randn(12, 2) + np.arange(12)[:, None]
+    clf = AlterPropSVM(n_init=2, random_state=0).fit(X, y)
+    assert len(clf.start_objectives_) == n_starts
+
+
 # --- weights, losses, solvers -----------------------------------------------------------------
 
 
@@ -302,9 +333,6 @@ def test_bag_weights_multiply_the_proportion_loss(loss):
         assert clf.objective_ == pytest.approx(value, rel=1e-9)
         assert clf.stop_reason_ is StopReason.FIXED_POINT
         assert gain_of_a_labeling_step(clf, problem, 0.5 * factors) <= 1e-9
-
-
-# --- SVMs that are remembered -----------------------------------------------------------------
 
 
 # --- what is kept when it is stopped ----------------------------------------------------------

@@ -1,7 +1,8 @@
-"""Bag targets: every kind of id and proportions, and every way of getting them wrong."""
+"""Bag targets: every kind of id and proportions, slices, and targets that were changed."""
 
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -35,6 +36,15 @@ def test_proportions_in_the_order_of_sorted_ids(ids):
     assert y["proportion"].tolist() == [0.5, 0.0, 0.5, 1.0]
     assert y["size"].tolist() == [2, 1, 2, 1]
     assert y["label"].tolist() == [0, 0, 0, 0]
+
+
+def test_a_column_of_another_library_has_no_fields():
+    """The dtype of a Series of polars has no names."""
+
+    class Column(list):
+        dtype = SimpleNamespace()
+
+    assert proportions_of([1, -1, 1], Column("aab")) == {"a": 0.5, "b": 1.0}
 
 
 def test_ids_that_cannot_be_sorted_need_a_dict():

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propcvx import BagKFold, Bags, InvCal, bag_error, bag_target
-from propcvx.bags.metrics import bag_correlation, bag_deviance, bag_r2, bag_r2_score
+from propcvx.bags.metrics import (
+    bag_correlation,
+    bag_deviance,
+    bag_r2,
+    bag_r2_score,
+    neg_bag_deviance,
+    neg_bag_error,
+    neg_bag_error_by_size,
+)
 from propcvx.bags.model_selection import BagShuffleSplit, RepeatedBagKFold, deal_bags
 from propcvx.errors import CutBagWarning, FewBagsWarning, InputError
 
@@ -92,6 +100,16 @@ def test_a_score_on_one_bag_says_little(few, enough):
         next(few.split(np.ones(200), np.ones(200)))
 
 
+@given(SIZES, st.data(), st.integers(0, 1000))
+def test_folds_are_as_equal_as_the_bags_allow(sizes, data, seed):
+    """Greedy, larger bags first: two folds differ by less than two of the smallest bags."""
+    n_splits = data.draw(st.integers(2, len(sizes)))
+    folds, _ = deal_bags(np.array(sizes), n_splits, seed)
+    filled = np.bincount(folds, weights=sizes, minlength=n_splits)
+    smallest = [np.array(sizes)[folds == fold].min() for fold in range(n_splits)]
+    assert (filled - np.multiply(2, smallest) < filled.min()).all()
+
+
 def test_bags_that_all_differ_in_size_are_dealt_anew():
     """States and districts: by their sizes alone, every repetition would be the same folds."""
     sizes = np.random.default_rng(0).permutation(np.arange(20, 71))
@@ -132,6 +150,16 @@ def test_training_bags_are_in_random_order(splitter):
     assert first == bags(0) == bags(np.random.RandomState(0)) != sorted(first)
     shared = set(first) & set(second)
     assert [bag for bag in first if bag in shared] != [bag for bag in second if bag in shared]
+
+
+@pytest.mark.parametrize("splitter", [BagKFold, BagShuffleSplit, RepeatedBagKFold])
+def test_a_prefix_of_a_training_set_cuts_at_most_one_bag(splitter):
+    y = target([2, 4, 7] * 5)
+    for train, _ in splitter(2, random_state=0).split(y, y):
+        for stop in range(1, len(train) + 1):
+            prefix = y[train[:stop]]
+            _, first, present = np.unique(prefix["bag"], return_index=True, return_counts=True)
+            assert (present != prefix["size"][first]).sum() <= 1
 
 
 def test_labels_are_bags_of_one():
@@ -203,3 +231,9 @@ def test_two_classes_in_a_table_explain_as_much_as_positives():
     model = InvCal().fit(X, both[0])
     expected = bag_r2_score(both[0], model.predict_proba(X))
     assert bag_r2(model, X, both[0]) == pytest.approx(expected)
+    deviance = bag_deviance(both[0], model.predict_proba(X))
+    assert neg_bag_deviance(model, X, both[0]) == pytest.approx(-deviance)
+    y = bag_target([0, 1, 1, 1], shares)
+    model.fit(X, y)
+    for scorer, by_size in ((neg_bag_error, False), (neg_bag_error_by_size, True)):
+        assert scorer(model, X, y) == -bag_error(y, model.predict(X), by_size=by_size)

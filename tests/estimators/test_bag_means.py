@@ -1,4 +1,4 @@
-"""InvCal from a table of bag means, beside its fit to the instances."""
+"""Tables of bag means: their columns, keys, and how other tools make them."""
 
 import re
 import sqlite3

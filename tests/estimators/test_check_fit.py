@@ -5,6 +5,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from sklearn.metrics.pairwise import linear_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -58,6 +59,12 @@ def test_it_is_computed_from_fits_to_all_bags_and_to_those_of_other_folds():
     labels = model.predict(X) > 0
     assert check.expected == np.mean(np.where(labels, probabilities, 1 - probabilities))
     assert (check.n_bags, check.smaller) == (40, np.mean(labels))
+
+
+def test_a_gram_matrix_is_cut_in_both_directions():
+    X, _, y = drawn(0)
+    by_gram = check_fit(InvCal(kernel="precomputed"), linear_kernel(X), y, random_state=0)
+    assert by_gram.explained == pytest.approx(check_fit(InvCal(), X, y, random_state=0).explained)
 
 
 def test_few_bags_equal_shares_and_one_class_are_said():

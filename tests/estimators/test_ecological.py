@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from small_problems import small_problem
 
-from propcvx import EcologicalRegression, bag_target
+from propcvx import EcologicalRegression, bag_target, proportions_of
 from propcvx.errors import InputError, PropCVXWarning
 from propcvx.estimators.ecological import STRENGTHS, Posterior
 
@@ -124,6 +124,20 @@ def test_values_are_shares():
     many = EcologicalRegression().fit(PROBLEM.X, y)
     assert_allclose(many.decision_function(PROBLEM.X).sum(axis=1) + 1.5, 1.0)
     assert_allclose(many.predict_proba(PROBLEM.X).sum(axis=1), 1.0)
+
+
+def test_equal_bags_are_as_many_observations_as_they_are():
+    """Households and a question of yes or no: nine kinds of bags, and a thousand of them."""
+    random = np.random.RandomState(0)
+    X, bags = random.randint(0, 2, size=(2000, 1)), np.repeat(np.arange(1000), 2)
+    labels = np.where(random.uniform(size=2000) < 0.3 + 0.4 * X[:, 0], 1, -1)
+    y = bag_target(bags, proportions_of(labels, bags))
+    equal = EcologicalRegression().fit(X, y)
+    near = EcologicalRegression().fit(X + 1e-7 * random.normal(size=X.shape), y)
+    assert equal.posterior_.n_bags == 1000
+    assert_allclose(equal.coef_, near.coef_, rtol=1e-4)
+    slopes = [equal.posterior_.plane(np.random.RandomState(seed))[0] for seed in range(300)]
+    assert np.std(slopes) == pytest.approx(0.03, rel=0.15)  # the standard error of least squares
 
 
 def test_values_wider_than_labels_are_calibrated():

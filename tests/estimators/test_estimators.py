@@ -268,9 +268,6 @@ def test_score_is_minus_bag_error_or_accuracy(problem, method):
     assert clf.score(problem.X, problem.labels, sample_weight=weights) == pytest.approx(weighted)
 
 
-# --- forms of X, and life within scikit-learn -------------------------------------------------
-
-
 # --- fits that say nothing ---------------------------------------------------------------------
 
 POOR = [

@@ -125,6 +125,3 @@ def test_it_has_the_answer_of_the_numbers(call, given):
         answers = CALLS[call](given)
     for answer, expected in zip(answers, of_numbers(call), strict=True):
         np.testing.assert_allclose(answer, expected, atol=1e-6)
-
-
-# A pandas user's calls that have an answer; those that have a message are in tests/mistakes.py.

@@ -113,9 +113,6 @@ def test_what_is_for_two_classes_says_so():
     assert "two classes" in str(failure.value.__cause__)
 
 
-# --- two classes by a table -------------------------------------------------------------------
-
-
 # --- the estimators ---------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""scikit-learn's own tools around the estimators: searches, curves, copies, calibration, frames."""
+"""Saved models, calibrated probabilities, and labels of any kind, as scikit-learn asks for them."""
 
 import pickle
 from itertools import product
@@ -11,18 +11,12 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from small_problems import small_problem
 
-from propcvx import AlterPropSVM, ConvPropSVM, bag_target
+from propcvx import AlterPropSVM, ConvPropSVM, EcologicalRegression, bag_target
 from propcvx.errors import IllPosedWarning
 from propcvx.estimators.calibration import Calibration
 
 PROBLEM = small_problem(0, sizes=(2, 4, 7) * 5, n_features=3, noise=0.7)
 X, Y, LABELS = PROBLEM.X, PROBLEM.y, PROBLEM.labels
-
-
-# --- splits and scores ------------------------------------------------------------------------
-
-
-# --- parts of the training set ----------------------------------------------------------------
 
 
 # --- parameters and copies --------------------------------------------------------------------
@@ -34,9 +28,6 @@ def test_saved_linear_models_hold_no_training_data(method):
     small, large = (small_problem(0, sizes=(10,) * n, n_features=40) for n in (4, 20))
     sizes = [len(pickle.dumps(clone(method).fit(each.X, each.y))) for each in (small, large)]
     assert sizes[1] - sizes[0] < (large.X.nbytes - small.X.nbytes) / 4
-
-
-# --- shown, framed, calibrated ----------------------------------------------------------------
 
 
 # --- probabilities calibrated by bags ---------------------------------------------------------
@@ -153,6 +144,7 @@ def test_any_two_labels(method, pair):
     pair = np.asarray(pair)
     given = pair[(LABELS > 0).astype(int)]
     clf, twin = clone(method).fit(X, given), clone(method).fit(X, LABELS)
+    assert hasattr(clf, "predict_proba") == isinstance(clf, EcologicalRegression)
     np.testing.assert_array_equal(clf.classes_, pair)
     assert clf.classes_.dtype == pair.dtype
     positive = clf.decision_function(X) > 0

@@ -214,9 +214,6 @@ def test_libsvm_with_weights_is_asked_only_for_those_that_weigh():
     assert answer.duals["balance"] == -1.0
 
 
-# --- where they travel ------------------------------------------------------------------------
-
-
 # --- scikit-learn -----------------------------------------------------------------------------
 
 

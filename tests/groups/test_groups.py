@@ -1,4 +1,4 @@
-"""Shares of groups: bounds and certified ranges against lists, estimates, intervals, bad input."""
+"""Shares of groups: bounds against lists, estimates and their intervals."""
 
 from unittest.mock import patch
 
@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from effort import first
+from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -124,8 +125,18 @@ def test_an_interval_is_inside_the_bounds_and_the_same_again(with_interval):
         assert (table.high <= table.most).all()
     wider = group_shares(Y, CODE, model, X, n_resamples=20, level=0.98)
     assert (wider.groups.low <= answer.groups.low).all()
+    half = group_shares(Y, CODE, model, X, n_resamples=20, level=0.5).groups
+    assert (answer.groups.low < half.low).any()
+    assert (half.low < half.high).any()
     again = group_shares(Y, CODE, model, X, n_resamples=20)
     pd.testing.assert_frame_equal(again.cells, answer.cells)
+
+
+def test_it_does_not_depend_on_jobs(with_interval):
+    model, answer = with_interval
+    with parallel_config(backend="threading"):
+        two = group_shares(Y, CODE, model, X, n_resamples=20, n_jobs=2)
+    pd.testing.assert_frame_equal(two.groups, answer.groups)
 
 
 def test_it_depends_on_neither_the_order_of_rows_nor_the_names_of_bags(with_interval):
@@ -172,6 +183,24 @@ def test_a_table_of_two_classes_has_the_intervals_of_its_second_class():
         for y in (Y, bag_target(BAGS, shares))
     )
     equal(table.groups, plain.groups)
+
+
+def test_as_many_bags_are_drawn_of_those_with_a_share_as_there_are():
+    y = Y.copy()
+    y["proportion"][BAGS > 1] = np.nan
+    table = group_shares(y, CODE, InvCal().fit(X, y), X, n_resamples=40).groups
+    assert (table["low"] <= table["high"]).all()
+
+
+def test_an_interval_by_a_gram_matrix_does_not_depend_on_the_order_of_rows():
+    first, second = (
+        group_shares(y, groups, InvCal(kernel="precomputed").fit(K, y), K, n_resamples=20).groups
+        for y, groups, K in (
+            (Y[order], CODE[order], X[order] @ X[order].T)
+            for order in (np.arange(36), np.random.RandomState(1).permutation(36))
+        )
+    )
+    equal(first, second)
 
 
 @pytest.mark.parametrize("searched", [False, True])

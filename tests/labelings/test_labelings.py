@@ -218,6 +218,24 @@ def test_nearest_is_feasible_for_the_smallest_epsilon_whichever_class_is_positiv
     assert nearest <= {tuple(row) for row in rows[excess <= 3e-6]}, "3 times the slack of counts"
 
 
+@pytest.mark.parametrize("sizes", [(1,) * 50, (300, 1, 2, 77), (64,) * 20])
+def test_many_bags_at_once_are_the_bags_one_by_one(sizes):
+    random = np.random.RandomState(0)
+    index = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    labels = random.choice((-1, 1), size=len(index))
+    shares = np.bincount(index, weights=labels > 0) / sizes
+    known = labels * (random.uniform(size=len(index)) < 0.2)
+    bags = Bags.from_target(bag_target(index, shares, known))
+    scores, weights = np.round(random.randn(len(index)), 1), random.uniform(0, 90, len(sizes))
+    loss = PROPORTION_LOSSES["squared"]
+    step, best = best_labeling(scores, bags, loss, weights), FeasibleLabelings.of(bags, 0.1)
+    together = best.best(scores)
+    for k, inside in enumerate(bags.members):
+        alone, part = bags.take(inside), scores[inside]
+        np.testing.assert_array_equal(step[inside], best_labeling(part, alone, loss, weights[[k]]))
+        np.testing.assert_array_equal(together[inside], FeasibleLabelings.of(alone, 0.1).best(part))
+
+
 # Integer counts
 
 

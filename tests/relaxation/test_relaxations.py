@@ -1,5 +1,7 @@
 """Relaxations under one interface: which is tighter than which, and what each bound is worth."""
 
+from unittest.mock import Mock
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from small_problems import best_value, small_problem, small_problems, without_a_share
 
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
+from propcvx.errors import SolverError
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import Lifting, lifted_svm, lifted_svm_dual, square_loss_matrix
@@ -108,6 +111,12 @@ def test_out_of_time_is_an_interval_and_no_error():
     assert clf.history_[0].status != "optimal"
 
 
+def test_a_failure_before_the_time_is_over_is_one():
+    failing = Mock(side_effect=SolverError("no answer", "stub", "solver_error"), seconds=np.inf)
+    with pytest.raises(SolverError, match="no answer"):
+        MixedInteger().relax(*relaxable(0), 0.5, solve=failing)
+
+
 # --- DIFFRAC ------------------------------------------------------------------------------------
 
 
@@ -167,6 +176,3 @@ def test_both_sides_of_the_lifted_svm_and_the_svm_of_its_matrix_agree(seed, epsi
     inner = cp.sum(alpha) - 0.5 * cp.quad_form(alpha, cp.psd_wrap(features @ features.T * M))
     inner = cp.Problem(cp.Maximize(inner), [alpha >= 0, alpha <= 0.5]).solve("CLARABEL")
     assert inner == pytest.approx(dual, rel=1e-4)
-
-
-# --- max-margin clustering is the case of no proportions ----------------------------------------

@@ -278,6 +278,20 @@ def test_a_solver_that_is_stopped_warns_and_its_residuals_tell(solver):
     assert not worst(solution.residuals) < 1e-2
 
 
+@pytest.mark.filterwarnings("error::propcvx.errors.InaccurateSolutionWarning")
+def test_scip_at_the_gap_it_was_asked_for_is_done():
+    """CVXPY calls that inaccurate."""
+    program, stops = CASES["psvm-absolute-True"](TINY).program, []
+    best = solve(program, "scip").value
+    for tol in (0.5, 0.1):
+        value = solve(program, "scip", tol=tol, **{"numerics/feastol": 1e-6}).value
+        stops.append(program.problem.solver_stats.extra_stats["scip_status"])
+        assert best - 1e-5 <= value <= best * (1 + tol) + 1e-5
+    assert "gaplimit" in stops
+    assert solve(program, "scip", tol=0.5).status == cp.OPTIMAL
+    assert solve(program, "scip", scip_params={"limits/time": 60.0}).value == pytest.approx(best)
+
+
 # The specialised solvers
 
 

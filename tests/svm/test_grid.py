@@ -1,4 +1,4 @@
-"""Many fits at once are the fits one by one."""
+"""A grid of fits computes once what its fits share."""
 
 from sklearn.base import clone
 from small_problems import small_problem

@@ -1,5 +1,6 @@
 """Kernels: the Gram matrix, its factor, and the features of new instances."""
 
+import tracemalloc
 import warnings
 from itertools import product
 from types import SimpleNamespace
@@ -11,6 +12,8 @@ import scipy.sparse as sp
 from effort import examples, first
 from hypothesis import given
 from hypothesis import strategies as st
+from methods import each_method
+from sklearn.base import clone
 from small_problems import small_problem
 
 from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target, certify
@@ -128,6 +131,20 @@ def test_a_method_is_refused_the_memory_that_it_would_lack(cls, monkeypatch):
     memory.available -= 1
     with pytest.raises(GramMatrixMemoryError, match=r"of 40 instances .*Nystroem"):
         cls(kernel="rbf").fit(*bagged(40))
+
+
+@each_method()
+def test_a_method_uses_no_more_memory_than_it_asks_for(method):
+    """Beside Gram matrices, of 2 MB each, there may be a hundred vectors and what is imported."""
+    X, y = bagged(500)
+    clf = clone(method).set_params(kernel="rbf")
+    tracemalloc.start()
+    try:
+        clf.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= clf.gram_matrices * 8 * 500**2 + 100 * 8 * 500
 
 
 # Bounds and fits are of the Gram matrix, not of its factor alone
