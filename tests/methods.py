@@ -2,14 +2,7 @@
 
 import pytest
 
-from propcvx import (
-    AlterPropSVM,
-    ConvPropSVM,
-    EcologicalRegression,
-    InvCal,
-    MeanMap,
-    SecondMoments,
-)
+from propcvx import AlterPropSVM, ConvPropSVM, EcologicalRegression, InvCal, MeanMap, SecondMoments
 
 METHODS = {
     "mean_map": MeanMap(),

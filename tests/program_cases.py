@@ -135,9 +135,7 @@ def second_moments(data):
         return weights @ [np.square(error).sum() for error in errors]
 
     return Case(
-        programs.second_moments(S, d, weights),
-        objective,
-        lambda Sigma, M: [np.linalg.eigvalsh(M)],
+        programs.second_moments(S, d, weights), objective, lambda Sigma, M: [np.linalg.eigvalsh(M)]
     )
 
 

@@ -1,4 +1,4 @@
-"""Checks of single arguments, and the record of what a loop did."""
+"""Advice to scale columns, and the record of what a loop did."""
 
 import pickle
 
@@ -17,54 +17,9 @@ from propcvx import (
     fit_means,
     proportions_of,
 )
-from propcvx.checks import (
-    as_vector,
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    check_seconds,
-    number_or_scale,
-)
-from propcvx.errors import InputError, UnscaledWarning
+from propcvx.errors import UnscaledWarning
 from propcvx.estimators.scaling import scaling_advice, warn_if_unscaled
 from propcvx.history import History, Round, StopReason
-
-
-@pytest.mark.parametrize(
-    ("check", "value", "limits", "message"),
-    [
-        (check_number, 0, {"above": 0}, "number above 0, got 0"),
-        (check_number, -1, {"least": 0}, "number at least 0, got -1"),
-        (check_number, 2.0, {"above": 0, "most": 1}, "above 0 and at most 1, got 2.0"),
-        *((check_number, v, {"above": 0}, "finite") for v in (np.nan, np.inf, True, "1", None)),
-        (check_number, np.ones(2), {"above": 0}, "got array"),
-        (check_number, 1j, {}, "got 1j"),
-        *((check_count, v, {}, "whole number, at least 1") for v in (0, -1, 1.0, True, "2", None)),
-        *((check_choice, v, {"choices": "ab"}, "one of .'a', 'b'.") for v in ("c", None, 1, ["a"])),
-        *((check_flag, v, {}, "True or False, got") for v in (0, 1, "True", None)),
-        *((number_or_scale, v, {"scale": float}, "0 or 'scale', got") for v in ("Scale", 0.0)),
-        *((check_seconds, v, {}, "above 0 or infinity, got") for v in (0.0, -np.inf, "inf")),
-    ],
-)
-def test_wrong_values_are_refused_by_name(check, value, limits, message):
-    with pytest.raises(InputError, match=f"^name must be .*{message}"):
-        check("name", value, **limits)
-
-
-def test_right_values_come_back_as_plain_ones():
-    for value in (1, 0.5, np.float32(0.5), np.int64(1)):
-        checked = check_number("C", value, above=0, most=1)
-        assert (checked, type(checked)) == (value, float)
-    assert check_count("n", np.int64(3)) == 3
-    assert check_choice("which", "b", ("a", "b")) == "b"
-    assert check_flag("bias", np.True_) is True
-
-
-@pytest.mark.parametrize("values", [[[1.0]], 1.0, ["a"], [1, [2]], [1.0, np.nan], None, [1j]])
-def test_what_is_no_vector(values):
-    assert as_vector(values) is None
-    assert as_vector([1, True]).tolist() == [1.0, 1.0]
 
 
 def test_a_history_is_a_table_and_goes_to_other_processes():

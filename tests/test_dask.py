@@ -1,15 +1,11 @@
-"""Tables of means, samples and predictions of Dask data frames, and searches on its workers."""
-
-from functools import partial
+"""Tables of means, samples and predictions of Dask data frames."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from joblib import parallel_config
-from sklearn.model_selection import GridSearchCV
 from small_problems import small_problem
 
-from propcvx import AlterPropSVM, BagKFold, EcologicalRegression, InvCal, fit_means
+from propcvx import AlterPropSVM, EcologicalRegression, InvCal, fit_means
 from propcvx.errors import InputError
 
 distributed = pytest.importorskip("distributed")
@@ -95,20 +91,3 @@ def test_predict_is_that_of_the_estimator(problem):
     assert labels.to_numpy().tolist() == model.predict(frame[FEATURES].compute()).tolist()
     nothing = frame[frame["bag"] > 99]
     assert len(on_dask.predict(model, nothing[FEATURES]).compute()) == 0
-
-
-def test_grid_search_on_two_workers_is_the_one_here(problem):
-    make = partial(
-        GridSearchCV, InvCal(), {"C_p": [0.1, 1.0, 10.0]}, cv=BagKFold(3, random_state=0)
-    )
-    here = make().fit(problem.X, problem.y)
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with (
-        distributed.LocalCluster(processes=True, **options) as cluster,
-        distributed.Client(cluster),
-        parallel_config(backend="dask"),
-    ):
-        there = make(n_jobs=2).fit(problem.X, problem.y)
-    assert there.best_params_ == here.best_params_
-    scores = here.cv_results_["mean_test_score"]
-    assert there.cv_results_["mean_test_score"] == pytest.approx(scores, rel=1e-9)

@@ -67,11 +67,6 @@ def test_what_ends_it_early_is_told(error, code, message, tmp_path, capsys, monk
     assert message in capsys.readouterr().err
 
 
-def test_no_command_shows_the_help(capsys):
-    assert main([]) == 0
-    assert "demo" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -6,11 +6,9 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from effort import examples, first
+from effort import examples
 from hypothesis import given, reject
 from hypothesis import strategies as st
-from joblib import Parallel
-from scipy.stats import ortho_group
 from sklearn.base import clone
 from small_problems import SQUARED_HINGE, small_problem, small_problems
 
@@ -22,10 +20,9 @@ from propcvx import (
     InvCal,
     MeanMap,
     bag_target,
-    fit_grid,
 )
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
-from propcvx.errors import InputError, SolverError
+from propcvx.errors import SolverError
 from propcvx.estimators import alter, printed_alter_psvm
 from propcvx.estimators.starts import Start
 from propcvx.history import Fitted, History, StopReason
@@ -160,14 +157,6 @@ def test_result_is_a_fixed_point(problem, loss):
     assert clf.objective_ == pytest.approx(best, abs=1e-5)
 
 
-def test_the_largest_number_of_rounds_is_kept_and_said():
-    problem = small_problem(0, sizes=(20, 20), noise=3.0)
-    clf = fitted(problem, C=10.0, n_init=1, annealing=False, max_iter=1)
-    assert len(clf.history_) == 1
-    assert clf.stop_reason_ is StopReason.MAX_ROUNDS
-    assert "max_iter" in clf.stop_reason_.advice
-
-
 # --- against the exact optimum ----------------------------------------------------------------
 
 EXACT = list(product(LOSSES, enumerate([(4, 3), (2, 3, 2)])))
@@ -219,27 +208,6 @@ def test_the_same_seed_gives_the_same_fit_in_one_process_or_two(changes):
     for name in ("start_objectives_", "labeling_", "coef_"):
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
     assert first.history_.objectives == second.history_.objectives
-
-
-@pytest.mark.parametrize(
-    ("changes", "n_jobs"),
-    [
-        ({"n_init": 3}, 1),  # starts that share what they have solved
-        ({"n_init": 3, "instance_loss": "logistic"}, 2),
-        ({"n_init": 1, "instance_loss": "logistic"}, 1),
-    ],
-)
-def test_a_process_is_started_only_where_it_saves_time(changes, n_jobs, monkeypatch):
-    processes = []
-
-    def parallel(n_jobs, **options):
-        processes.append(n_jobs)
-        return Parallel(n_jobs=1, **options)
-
-    monkeypatch.setattr(alter, "Parallel", parallel)
-    problem = small_problem(5, sizes=(8, 8))
-    AlterPropSVM(init="random", n_jobs=2, **changes).fit(problem.X, problem.y)
-    assert processes == [n_jobs]
 
 
 # --- starts -----------------------------------------------------------------------------------
@@ -298,20 +266,7 @@ def test_of_several_kinds_of_start_the_smallest_objective_wins():
     assert len(labelings.start_objectives_) == 3
 
 
-@pytest.mark.parametrize("seed", first(2, [2, 18, 10, 22]))
-def test_ties_of_starts_go_to_the_method_whatever_the_rotation(seed):
-    """A random start and conv-pSVM reach one objective, which rotating X changes by 1e-11."""
-    X = np.random.RandomState(seed).randn(16, 10)
-    y = bag_target(np.repeat([0, 1], [9, 7]), [7 / 9, 3 / 7])
-    rotations = np.eye(10), *ortho_group.rvs(10, 3, random_state=seed)
-    fits = [AlterPropSVM(random_state=0).fit(X @ rotation, y) for rotation in rotations]
-    assert np.ptp([fit.objective_ for fit in fits]) <= 1e-9
-    assert all(isinstance(fit.init_, ConvPropSVM | InvCal) for fit in fits)
-    for fit, rotation in zip(fits, rotations, strict=True):
-        np.testing.assert_array_equal(fit.predict(X @ rotation), fits[0].predict(X))
-
-
-@pytest.mark.parametrize(("excess", "winner"), [(1e-9, "InvCal()"), (1e-3, "random")])
+@pytest.mark.parametrize(("excess", "winner"), [(1e-9, MethodStart), (1e-3, RandomStart)])
 def test_start_with_the_smaller_objective_wins_beyond_the_tolerance(excess, winner):
     random, method = (Fitted(None, None, 0.0, value, History()) for value in (1.0, 1.0 + excess))
     clf = AlterPropSVM()
@@ -364,16 +319,6 @@ def test_the_default_starts_suit_any_bags(y, n_starts):
     assert len(clf.start_objectives_) == n_starts
 
 
-@pytest.mark.parametrize("size", [2, 8, 64])
-def test_by_default_bags_of_any_size_keep_their_counts(size):
-    random = np.random.RandomState(0)
-    labels, bags = random.choice([-1, 1], 128), np.arange(128) // size
-    X = random.randn(128, 3) + 0.3 * labels[:, None]
-    shares = np.bincount(bags, labels > 0) / size
-    clf = AlterPropSVM(n_init=1, random_state=0).fit(X, bag_target(bags, shares))
-    np.testing.assert_array_equal(np.bincount(bags, clf.labeling_ > 0), size * shares)
-
-
 # --- weights, losses, solvers -----------------------------------------------------------------
 
 
@@ -388,35 +333,6 @@ def test_bag_weights_multiply_the_proportion_loss(loss):
         assert clf.objective_ == pytest.approx(value, rel=1e-9)
         assert clf.stop_reason_ is StopReason.FIXED_POINT
         assert gain_of_a_labeling_step(clf, problem, 0.5 * factors) <= 1e-9
-
-
-def test_solver_options_reach_the_solver():
-    with pytest.raises(InputError, match=r"solver 'libsvm' has no options \['shrinkng'\]"):
-        fitted(small_problem(0), solver="libsvm", solver_options={"shrinkng": False})
-
-
-# --- SVMs that are remembered -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("solver", "kernel"), [("auto", "linear"), ("libsvm", "rbf")])
-def test_a_grid_solves_nothing_twice_and_answers_as_single_fits_do(monkeypatch, solver, kernel):
-    """And a fitted estimator keeps no SVM that was solved."""
-    problem = small_problem(0, sizes=(6,) * 8, n_features=3)
-    solved, solve_one = [], SVMStep.__call__
-
-    def watched(self, labeling, C, after=None):
-        solved.append((labeling.tobytes(), C))
-        return solve_one(self, labeling, C, after)
-
-    monkeypatch.setattr(SVMStep, "__call__", watched)
-    clf = AlterPropSVM(kernel=kernel, init="random", n_init=3, solver=solver, random_state=0)
-    grid = {"C": [0.1, 1.0], "C_p": [1.0, 100.0]}
-    models = list(fit_grid(clf, problem.X, problem.y, grid))
-    assert len(solved) == len(set(solved)) < sum(model.n_iter_ for model in models) * 3
-    for model in models:
-        assert not model.feature_map_.solved
-        alone = clone(model).fit(problem.X, problem.y)
-        np.testing.assert_array_equal(alone.start_objectives_, model.start_objectives_)
 
 
 # --- what is kept when it is stopped ----------------------------------------------------------
@@ -491,19 +407,6 @@ def test_the_svm_step_is_as_good_as_another_solver(solver, kind, n):
         planes = best_weights(F, labeling, C), np.zeros(F.shape[1])
         best = min(svm_value(F, labeling, C, weights) for weights in planes)
         assert value_of(separator, labeling, C) <= (1.0 + 2e-6) * best, (C, labeling)
-
-
-@pytest.mark.parametrize("C", [1.0, 1e5])
-def test_annealed_fits_end_with_the_svm_of_their_labeling(C):
-    problem = small_problem(5, sizes=(8,) * 6, n_features=3, noise=3.0)
-    fit = AlterPropSVM(C=C, n_init=2, init="mixed", start_weight=0.0)
-    fit.set_params(random_state=0)
-    fit.fit(problem.X, problem.y)
-    value, other = (
-        svm_value(problem.X, fit.labeling_, C, weights)
-        for weights in (fit.coef_[0], best_weights(problem.X, fit.labeling_, C))
-    )
-    assert value <= (1.0 + 2e-6) * other
 
 
 ON_AXES = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.5, 0.5], [-0.5, -0.5]])

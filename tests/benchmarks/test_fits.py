@@ -3,32 +3,16 @@
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from benchmarks.bench_data import generated, in_bags, linear_svc
-from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, fit_means
+from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap
 from propcvx.estimators import printed_alter_psvm
 from propcvx.labelings.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
-
-LARGER = {
-    "name": ["heart", "vote", "breast-cancer"],
-    "n": [2000, 4000],
-    "thousands": [100, 1000],
-}
-"""Sets and sizes that benchmarks are made with; few instances stand for all where it is quick."""
-
-
-def pytest_generate_tests(metafunc):
-    for argument in LARGER.keys() & metafunc.fixturenames:
-        timed = metafunc.config.getoption("benchmark_enable")
-        values = LARGER[argument]
-        metafunc.parametrize(argument, values if timed else values[:1])
 
 
 def last_svm_excess(fitted, X):
@@ -79,10 +63,6 @@ def conv(max_cuts):
     return ConvPropSVM(relaxation=CuttingPlanes(max_cuts=max_cuts))
 
 
-def llp_learn_alter():
-    return pytest.importorskip("llp_learn.alter").alterSVM(C=1.0, C_p=10.0, random_state=0)
-
-
 TEACHING = {
     "conv-pSVM, one cut": partial(conv, 1),
     "conv-pSVM, ten cuts": partial(conv, 10),
@@ -90,13 +70,13 @@ TEACHING = {
     "alter-pSVM": partial(AlterPropSVM, random_state=0),
     "alter-pSVM as printed": partial(printed_alter_psvm, random_state=0),
     "alter-pSVM as printed, n_jobs=2": partial(printed_alter_psvm, random_state=0, n_jobs=2),
-    "llp-learn's alterSVM": llp_learn_alter,
     "LinearSVC": lambda: None,
     "SVC": lambda: None,
 }
 """Fits in units of the last, which like the one before it is told the labels."""
 
 
+@pytest.mark.parametrize("name", ["heart", "breast-cancer"])
 @pytest.mark.parametrize("side", TEACHING)
 def test_teaching_size(benchmark, quick, real, name, side):
     benchmark.group = f"{name}, {side if side == 'LinearSVC' else 'bags of 8, in units of SVC'}"
@@ -106,41 +86,8 @@ def test_teaching_size(benchmark, quick, real, name, side):
         benchmark(SVC(kernel="precomputed").fit, X @ X.T, labels)
     elif side == "LinearSVC":
         benchmark(linear_svc, X, labels)
-    elif side == "llp-learn's alterSVM":
-        shares = y["proportion"][np.unique(y["bag"], return_index=True)[1]]
-        benchmark.pedantic(model.fit, (X, y["bag"], shares), rounds=1)
     else:
         fitted = benchmark.pedantic(model.fit, (X, y), rounds=3)
         assert {record.status for record in fitted.history_} == {"optimal"}
         exact = clone(model).set_params(solver_tol=1e-8).fit(X, y)
         assert np.isclose(fitted.objective_, exact.objective_, rtol=3e-4)
-
-
-@pytest.mark.parametrize("side", ["conv-pSVM, one cut", "MeanMap", "SVC"])
-def test_a_kernel(benchmark, quick, n, side):
-    benchmark.group = f"Gaussian kernel, {n:,} instances, bags of 16, in units of SVC"
-    X, labels = generated(80 if quick else n, 10)
-    if side == "SVC":
-        benchmark(SVC(kernel="precomputed").fit, rbf_kernel(X, gamma=0.1), labels)
-        return
-    model = conv(1) if side == "conv-pSVM, one cut" else MeanMap()
-    model = model.set_params(kernel="rbf", gamma=0.1)
-    fitted = benchmark.pedantic(model.fit, (X, in_bags(labels, 16)), rounds=1)
-    assert {record.status for record in fitted.history_} == {"optimal"}
-
-
-@pytest.mark.benchmark(group="Dask, bags of 1,000")
-@pytest.mark.parametrize("side", ["bag_means", "reading"])
-def test_growth_with_the_number_of_instances(benchmark, quick, tmp_path, side, thousands):
-    dd, on_dask = pytest.importorskip("dask.dataframe"), pytest.importorskip("propcvx.dask")
-    X, labels = generated(10 * thousands if quick else 1000 * thousands, 20)
-    y, names = in_bags(labels, 10 if quick else 1000), [f"x{j}" for j in range(20)]
-    rows = pd.DataFrame(X, columns=names).assign(bag=y["bag"], share=y["proportion"])
-    for number, bags in enumerate(np.array_split(np.unique(y["bag"]), 2 if quick else 10)):
-        rows[rows["bag"].isin(bags)].to_parquet(tmp_path / f"{number}.parquet")
-    frame = dd.read_parquet(tmp_path)
-    if side == "reading":
-        benchmark(lambda: frame[names].sum().sum().compute())
-        return
-    model = fit_means(InvCal(), benchmark(on_dask.bag_means, frame))
-    assert np.mean(model.predict(rows[names]) == labels) > 0.7

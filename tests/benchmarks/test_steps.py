@@ -5,14 +5,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from benchmarks.bench_data import generated, in_bags, linear_svc
+from benchmarks.bench_data import linear_svc
 from propcvx.bags.bags import Bags
-from propcvx.bags.targets import bag_target, proportions_of
-from propcvx.datasets import random_bags
-from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
+from propcvx.bags.targets import bag_target
+from propcvx.labelings.feasible import best_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import svm_dual, svm_dual_parameters
-from propcvx.relaxation.oracles import CoordinateOracle
 from propcvx.solvers import solve
 
 ABSOLUTE = PROPORTION_LOSSES["absolute"]
@@ -48,22 +46,6 @@ def test_label_step(benchmark, quick, side):
     assert objective == pytest.approx(best_objective(scores, bags), rel=1e-9)
 
 
-@pytest.mark.benchmark(group="coordinate oracle")
-@pytest.mark.parametrize("side", ["bags of 8", "bags of 64", "numpy.sort"])
-def test_separation(benchmark, quick, side):
-    X, labels = generated(*((96, 6) if quick else (1600, 180)))
-    if side == "numpy.sort":
-        benchmark(np.sort, X)
-        return
-    alpha = np.random.default_rng(0).random(len(X))
-    y = in_bags(labels, 64 if side == "bags of 64" else 8)
-    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.1)
-    cut = benchmark(CoordinateOracle(X, feasible, X), alpha)
-    scores = alpha[:, None] * np.hstack([X, -X])
-    best = (scores * feasible.best(scores)).sum(axis=0).max()
-    assert (scores.T @ cut.labeling).max() == pytest.approx(best, rel=1e-9)
-
-
 @pytest.mark.benchmark(group="SVM of cod-rna.t")
 @pytest.mark.parametrize("side", ["newton", "1% of labels changed", "C grown by half", "LinearSVC"])
 def test_svm(benchmark, real, side):
@@ -79,17 +61,3 @@ def test_svm(benchmark, real, side):
         labels = np.where(np.random.default_rng(0).random(len(labels)) < 0.01, -labels, labels)
     program.set(**svm_dual_parameters(labels, 1.5 if side == "C grown by half" else 1.0))
     assert benchmark(newton, warm=warm).gap <= 1e-4
-
-
-@pytest.mark.benchmark(group="bag target")
-@pytest.mark.parametrize("side", ["numbers", "words", "numpy.unique"])
-def test_bag_target(benchmark, quick, side):
-    labels = np.random.default_rng(0).choice((-1, 1), 2**10 if quick else 10**6)
-    ids = random_bags(labels, 8, random_state=0)
-    if side == "numpy.unique":
-        benchmark(np.unique, ids, return_inverse=True)
-        return
-    ids = np.char.add("ward ", ids.astype(str)) if side == "words" else ids
-    y = benchmark(bag_target, ids, proportions_of(labels, ids))
-    given = np.bincount(y["bag"], weights=y["proportion"])
-    assert np.bincount(y["bag"], weights=labels > 0) == pytest.approx(given, abs=1e-9)

@@ -25,21 +25,12 @@ from propcvx.bounds import pieces as pieces_module
 from propcvx.bounds.maximise import SmoothBound
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.pieces import divide
-from propcvx.errors import (
-    CrossedBoundsError,
-    FailedBoundWarning,
-    InputError,
-    SolverError,
-)
+from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, SolverError
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import PROPORTION_LOSSES, constraint, epsilon_insensitive
 from propcvx.programs import bag_moments
-from propcvx.relaxation import (
-    Lifted,
-    labeling_upper_bound,
-    relaxation_lower_bound,
-)
+from propcvx.relaxation import Lifted, labeling_upper_bound, relaxation_lower_bound
 from propcvx.relaxation.bounds import Bounds
 from propcvx.relaxation.oracles import ExhaustiveOracle
 from propcvx.solvers import Solve, solve

@@ -3,12 +3,10 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from propcvx.datasets import (
-    bags_by_cluster,
     bags_by_feature,
     bags_with_proportions,
     equal_proportion_bags,
@@ -76,26 +74,3 @@ def test_equal_proportion_bags_are_as_many_as_the_classes_allow():
     chosen, bags = equal_proportion_bags(labels, 8, random_state=0)
     assert set(proportions_of(labels[chosen], bags).values()) == {3 / 8}
     assert bags.max() + 1 == min(168 // 3, 267 // 5)
-
-
-@pytest.mark.parametrize(
-    ("call", "argument"),
-    [
-        (lambda: make_two_bags(0), "n_per_bag"),
-        (lambda: make_two_bags(12), "n_per_bag"),
-        (lambda: make_two_bags(2.5), "n_per_bag"),
-        (lambda: random_bags([1, -1], 0), "bag_size"),
-        (lambda: random_bags(5, 3), "labels"),
-        (lambda: proportions_of([1, 1, -1], [0, 0]), "3 instances, got 2"),
-        (lambda: bags_by_feature([1.0, np.nan], 2), "values"),
-        (lambda: bags_by_feature([1.0], 0), "bag_size"),
-        (lambda: bags_by_cluster([[0.0]], 0), "n_bags"),
-        (lambda: bags_with_proportions([1, -1], 2, 0.5), "draw must be a function"),
-        (lambda: bags_with_proportions([1, -1], 2, lambda random: 2.0), "draw .* got 2.0"),
-        (lambda: equal_proportion_bags(["a", "b"], 2), "labels"),
-        (lambda: equal_proportion_bags([1, -1], 4), "too few for one bag of 4 with 2 positives"),
-    ],
-)
-def test_generators_name_the_argument_that_is_wrong(call, argument):
-    with pytest.raises(InputError, match=argument):
-        call()

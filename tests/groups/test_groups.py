@@ -1,4 +1,4 @@
-"""Shares of groups: bounds and certified ranges against lists, estimates, intervals, bad input."""
+"""Shares of groups: bounds against lists, estimates and their intervals."""
 
 from unittest.mock import patch
 
@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 from effort import first
 from joblib import parallel_config
-from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, scale
+from sklearn.preprocessing import MinMaxScaler
 from small_problems import all_labelings, small_problem
 
 from propcvx import (
@@ -25,11 +24,7 @@ from propcvx import (
     group_shares,
     proportions_of,
 )
-from propcvx.errors import (
-    IllPosedWarning,
-    InputError,
-    PropCVXWarning,
-)
+from propcvx.errors import IllPosedWarning, InputError, PropCVXWarning
 from propcvx.groups import estimates
 from propcvx.groups.cells import Cells
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -130,6 +125,9 @@ def test_an_interval_is_inside_the_bounds_and_the_same_again(with_interval):
         assert (table.high <= table.most).all()
     wider = group_shares(Y, CODE, model, X, n_resamples=20, level=0.98)
     assert (wider.groups.low <= answer.groups.low).all()
+    half = group_shares(Y, CODE, model, X, n_resamples=20, level=0.5).groups
+    assert (answer.groups.low < half.low).any()
+    assert (half.low < half.high).any()
     again = group_shares(Y, CODE, model, X, n_resamples=20)
     pd.testing.assert_frame_equal(again.cells, answer.cells)
 
@@ -202,13 +200,6 @@ def test_a_posterior_of_a_pipeline_is_that_of_its_last_step(searched):
     equal(whole.groups, last.groups)
 
 
-def test_a_posterior_tells_an_interval_of_people_in_one_new_bag():
-    model = EcologicalRegression().fit(X, Y)
-    new, y = np.random.RandomState(1).normal(size=(12, 3)), bag_target(np.zeros(12), [0.5])
-    table = group_shares(y, new[:, 0] > 0, model, new, n_resamples=20).groups
-    assert (table.low < table.high).all()
-
-
 def interval_holds(X, bags, labels, group, seed):
     """Whether the interval by the posterior has the true share of the group."""
     y = bag_target(bags, proportions_of(labels, bags))
@@ -229,18 +220,6 @@ def test_an_interval_of_a_posterior_has_the_truth_as_often_as_it_says(size):
         slopes = 0.2 * random.normal(size=8) / np.sqrt(8)
         labels = np.where(random.uniform(size=300) < 0.5 + X @ slopes, 1, -1)
         held += interval_holds(X, bags, labels, X[:, 0] > 0, seed)
-    assert held >= 24
-
-
-@pytest.mark.thorough
-def test_an_interval_of_the_only_column_has_the_truth_as_often_as_it_says():
-    """Where log odds rise with a column of yes and no, which is the group."""
-    held = 0
-    for seed in range(30):
-        random, bags = np.random.RandomState(seed), np.arange(800) // 20
-        group = random.uniform(size=800) < random.beta(4, 4, size=40)[bags]
-        labels = np.where(random.uniform(size=800) < expit(1.5 * group - 1.0), 1, -1)
-        held += interval_holds(scale(group[:, None].astype(float)), bags, labels, group, seed)
     assert held >= 24
 
 
@@ -305,46 +284,6 @@ def test_groups_are_a_column_several_columns_or_a_function():
     assert inside.groups.n[True] == (problem.X[:, 0] > 0).sum()
 
 
-THREE = EcologicalRegression().fit(
-    X, bag_target(BAGS, np.random.RandomState(0).dirichlet(np.ones(3), size=6))
-)
-UNUSED = pd.Categorical(CODE, categories=[0, 1, 2, 3])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"groups": CODE[:3]}, r"each of the 36 instances, got shape \(3,\)"),
-        ({"groups": np.zeros((36, 2, 2))}, r"each of the 36 instances, got shape"),
-        ({"groups": {}}, "must have a column, got none"),
-        ({"groups": [None, *CODE[1:]]}, r"groups must not be missing, got \[nan\] at row 0"),
-        ({"groups": UNUSED}, r"an instance each, got none of \[3\]"),
-        ({"groups": np.zeros(36, bool)}, r"an instance each, got none of \[True\]"),
-        ({"groups": lambda X: X[:, 0] > 0}, "X must be given, got None"),
-        ({"labels": LABELS[:5]}, r"labels must have one entry per instance \(36\)"),
-        ({"labels": -np.ones(36)}, "labels must have the shares of the bags, and bag 0 has 0"),
-        ({"labels": np.zeros(36)}, "labels must have the shares of the bags, and it must have 36"),
-        ({"labels": MinMaxScaler()}, "labels must be a labeling, or a classifier"),
-        ({"labels": MODEL, "X": X[:3]}, "X must have the 36 instances of y"),
-        (
-            {"labels": THREE, "X": X},
-            r"the classes of y, \[-1, 1\], .* one of \[0, 1, 2\]",
-        ),
-        ({"labels": LABELS, "n_resamples": 20}, "n_resamples needs a classifier"),
-        ({"labels": MODEL, "X": X, "n_resamples": 3}, "n_resamples must be .* at least 20"),
-        ({"labels": MODEL, "X": X, "n_resamples": 20, "level": 1.0}, "level must be"),
-        ({"truth": np.zeros(36)}, "truth must be known everywhere, got 36 that .* 2 .* - 1"),
-        ({"sample_weight": np.arange(36)}, "sample_weight must be one number above 0 .* 36"),
-        ({"sample_weight": np.ones(3)}, "sample_weight must be"),
-        ({"truth": [1, -1]}, "truth: labels must have one entry per instance"),
-        ({"y": LABELS}, "y must be a bag target, got ndarray"),
-    ],
-)
-def test_bad_input_is_named(arguments, message):
-    with pytest.raises(InputError, match=message):
-        group_shares(**{"y": Y, "groups": CODE, **arguments})
-
-
 def test_of_a_table_the_class_is_named_and_the_truth_has_names():
     names = np.where(LABELS > 0, "ok", "defect")
     y = bag_target(Y["bag"], class_proportions_of(names, Y))
@@ -360,12 +299,3 @@ def test_without_pandas_the_message_says_what_to_install():
         pytest.raises(InputError, match=r"group_shares needs .* pip install 'propcvx\[groups\]'"),
     ):
         group_shares(Y, CODE)
-
-
-def test_group_shares_half_precision_equals_single():
-    X = np.random.RandomState(0).normal(size=(len(Y), 2)).astype(np.float16)
-    model, group = EcologicalRegression().fit(X, Y), X[:, 0].round()
-    settings = {"labels": model, "n_resamples": 20, "random_state": 0}
-    half = group_shares(Y, group, X=X, **settings)
-    single = group_shares(Y, group.astype(np.float32), X=X.astype(np.float32), **settings)
-    np.testing.assert_array_equal(half.groups, single.groups)

@@ -3,9 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from effort import examples
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.base import clone
 from small_problems import all_labelings as feasible_labelings
@@ -21,9 +18,9 @@ from propcvx import (
     certify,
     sampling_epsilon,
 )
-from propcvx.errors import CutBagWarning, InfeasibleLabelingError, InputError
+from propcvx.errors import CutBagWarning, InputError
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.labelings.losses import ProportionLoss, constraint, epsilon_insensitive
+from propcvx.labelings.losses import constraint, epsilon_insensitive
 
 NAMES = ["x", "y", "z"]
 
@@ -64,17 +61,6 @@ def test_sampling_is_the_wilson_interval(level):
                 assert np.array_equal(Bags.from_target(y).count_range("sampling"), (lower, upper))
 
 
-@given(p=st.floats(0, 1), n=st.integers(1, 60))
-@examples(300)
-def test_sampling_leaves_a_count_in_every_bag(p, n):
-    bags = Bags.from_target(bag_target([0] * n, [p]))
-    (lower,), (upper,) = bags.count_range("sampling")
-    assert lower <= upper
-    assert any(
-        abs(count / n - p) <= bags.epsilons("sampling")[0] + 1e-6 for count in (lower, upper)
-    )
-
-
 def test_sampling_where_there_is_no_share_and_where_a_bag_is_cut():
     y = bag_target([0, 0, 1, 1], [None, 0.5], [1, 0, 0, 0])
     assert sampling_epsilon(y)[0] == 1.0
@@ -95,43 +81,6 @@ def test_inv_cal_with_a_half_width_of_each_bag():
     losses = np.maximum(0.0, np.abs(scores - np.log(margin / (1 - margin))) - widths)
     value = 0.5 * np.square(clf.coef_).sum() + 2.0 * losses.sum()
     assert value == pytest.approx(clf.objective_, rel=1e-6)
-
-
-def test_bags_without_a_count_are_named():
-    y = bag_target(["a"] * 3 + ["b"] * 3 + ["c"] * 3, [0.4, 0.5, 0.6])
-    text = r"1 of 3 bags within the epsilon of each: bag 'b' .*an epsilon of 0\.1667 suffices"
-    for fit in (
-        ConvPropSVM(epsilon=[0.1, 0.1, 0.2]).fit,
-        AlterPropSVM(proportion_loss=constraint({"a": 0.1, "b": 0.1, "c": 0.2})).fit,
-    ):
-        with pytest.raises(InfeasibleLabelingError, match=text):
-            fit(np.eye(9), y)
-
-
-@pytest.mark.parametrize("epsilon", [[0.1], [0.1, -0.1], [0.1, 1.1], {"a": 0.1, "b": np.nan}])
-def test_what_is_no_tolerance_of_each_bag(epsilon):
-    y = bag_target("aabb", [0.5, 0.5])
-    text = "epsilon must be one number of at least 0 and at most 1, or one for each of the 2 bags"
-    for loss in (constraint, epsilon_insensitive):
-        with pytest.raises(InputError, match=text):
-            AlterPropSVM(proportion_loss=loss(epsilon)).fit(np.eye(4), y)
-    for fit in (ConvPropSVM(epsilon=epsilon).fit, lambda X, y: certify(X, y, epsilon=epsilon)):
-        with pytest.raises(InputError, match=text):
-            fit(np.eye(4), y)
-
-
-def test_other_mistakes():
-    y = bag_target("aabb", [0.5, 0.5])
-    with pytest.raises(InputError, match=r"epsilon must name every bag, got none of \['b'\]"):
-        ConvPropSVM(epsilon={"a": 0.1}).fit(np.eye(4), y)
-    with pytest.raises(InputError, match="set scaled_epsilon=True"):
-        InvCal(epsilon="sampling").fit(np.eye(4), y)
-    with pytest.raises(InputError, match=r"one of \['sampling'\], got 'rounding'"):
-        InvCal(epsilon="rounding", scaled_epsilon=True).fit(np.eye(4), y)
-    with pytest.raises(InputError, match=r"level must be .* got 1"):
-        sampling_epsilon(y, 1)
-    with pytest.raises(InputError, match="must not fall from 0 to 1"):
-        ProportionLoss("falls", lambda gaps: -gaps, lambda gaps: -gaps, dead_zone="sampling")
 
 
 # --- known labels beyond a share ---------------------------------------------------------------
@@ -168,14 +117,3 @@ def test_known_labels_beyond_a_share_are_named_with_the_epsilon_that_allows_them
     y = bag_target([*"aaaabbbb"], [0.5, 0.5], sign * BEYOND["label"])
     with pytest.raises(InputError, match=r"bag 'a'.*0\.25 (suffices; known|is enough)"):
         clone(model).fit(INSTANCES, y)
-
-
-def test_known_labels_of_several_classes_beyond_a_share():
-    shares, labels = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], [0, 0, 0, *[None] * 5]
-    y = bag_target([*"aaaabbbb"], shares, labels)
-    assert ConvPropSVM(epsilon=0.25).fit(INSTANCES, y).transduce()[:3].tolist() == [0, 0, 0]
-    tolerant = AlterPropSVM(proportion_loss=epsilon_insensitive(0.25), n_init=1, random_state=0)
-    assert tolerant.fit(INSTANCES, y).transduce()[:3].tolist() == [0, 0, 0]
-    for strict in (ConvPropSVM(epsilon=0.2), AlterPropSVM(), MeanMap()):
-        with pytest.raises(InputError, match=r"bag 'a'.*0\.25 (suffices; known|is enough)"):
-            strict.fit(INSTANCES, y)

@@ -20,7 +20,7 @@ from listed_labelings import (
 )
 
 from propcvx import Bags, bag_target
-from propcvx.errors import InfeasibleLabelingError, InputError
+from propcvx.errors import InfeasibleLabelingError
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling, random_labeling
 from propcvx.labelings.losses import (
     HINGE,
@@ -252,35 +252,6 @@ def test_counts_are_integers():
             np.testing.assert_array_equal(upper, np.minimum(counts + j, size))
 
 
-@given(st.integers(1, 200), st.floats(0, 1))
-def test_the_error_names_an_epsilon_and_a_proportion_that_do(size, share):
-    bags = Bags.from_target(bag_target(np.zeros(size, dtype=int), [share]))
-    try:
-        bags.count_range(0.0)
-    except InfeasibleLabelingError as error:
-        (named, wanted), *_ = re.findall(r"nearest (\S+)\).* epsilon of (\S+) ", str(error))
-        lower, upper = bags.count_range(float(wanted))
-        assert named in {f"{count}/{size}" for count in range(lower[0], upper[0] + 1)}
-        with pytest.raises(InfeasibleLabelingError):
-            bags.count_range(max(0.0, 0.99 * float(wanted) - 2e-6 / size))
-    else:
-        assert share * size == pytest.approx(round(share * size), abs=1e-6)
-
-
-def test_one_error_names_all_infeasible_bags_and_the_epsilon_that_suffices():
-    """Bags of three, one positive in each, whose proportions were written with two decimals."""
-    ids = np.repeat([f"ward {k}" for k in range(8)], 3)[::-1]
-    bags = Bags.from_target(bag_target(ids, dict.fromkeys(ids, 0.33) | {"ward 1": 0.4}))
-    with pytest.raises(InfeasibleLabelingError) as raised:
-        bags.count_range(0.0)
-    message = str(raised.value)
-    assert "of 8 of 8 bags within epsilon=0: bag 'ward 0' (p * n = 0.33 * 3 = 0.99" in message
-    assert message.count("'ward") == 5
-    assert "nearest 1/3) and 3 more. For all of them an epsilon of 0.06667 suffices" in message
-    for counts in (bags.count_range(0.06667), bags.count_range("rounding")):
-        np.testing.assert_array_equal(counts, 1)
-
-
 @pytest.mark.filterwarnings("ignore::propcvx.errors.CutBagWarning")
 def test_known_labels_of_a_cut_bag_may_exclude_every_count():
     half = bag_target([0, 0, 0, 0], [0.5], [1, 1, 0, 0])[:2]
@@ -305,15 +276,6 @@ def test_random_labelings_are_fair_seeded_and_keep_what_is_known():
     assert set(free) == {-1.0, 1.0}
     assert abs(free.mean()) < 4 / np.sqrt(len(free))
     assert (first != random_labeling(bags, np.random.RandomState(6))).any()
-
-
-def test_the_limit_of_listing_is_the_one_documented(monkeypatch):
-    bags = Bags.from_target(bag_target([0, 0, 0, 0], [0.5]))
-    monkeypatch.setattr("propcvx.labelings.feasible.MAX_ENUMERATED", 6)
-    assert len(list(FeasibleLabelings.of(bags, 0.0).enumerate())) == 6
-    monkeypatch.setattr("propcvx.labelings.feasible.MAX_ENUMERATED", 5)
-    with pytest.raises(InputError, match="6 feasible"):
-        list(FeasibleLabelings.of(bags, 0.0).enumerate())
 
 
 # The order of the rows

@@ -1,6 +1,5 @@
 """Losses on instances and on proportions."""
 
-import pickle
 from dataclasses import replace
 
 import cvxpy as cp
@@ -16,7 +15,6 @@ from propcvx.errors import InputError
 from propcvx.labelings.losses import (
     HINGE,
     INSTANCE_LOSSES,
-    PROPORTION_LOSSES,
     ProportionLoss,
     best_regression_bias,
     constraint,
@@ -79,14 +77,6 @@ def test_a_constraint_is_infinite_outside_of_its_tolerance(epsilon, allowed):
     for count, value in enumerate(cost):
         labeling = np.where(np.arange(4) < count, 1.0, -1.0)
         assert constraint(epsilon).total(bags, np.ones(1), labeling) == value
-
-
-@pytest.mark.parametrize("loss", [*INSTANCE_LOSSES.values(), *PROPORTION_LOSSES.values()])
-def test_losses_survive_pickling(loss):
-    copied, points = pickle.loads(pickle.dumps(loss)), np.linspace(-1, 1, 9)
-    of = "of_margins" if hasattr(loss, "of_margins") else "of"
-    assert copied.name == loss.name
-    np.testing.assert_array_equal(getattr(copied, of)(points), getattr(loss, of)(points))
 
 
 # The best bias of a regression

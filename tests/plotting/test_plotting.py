@@ -7,7 +7,6 @@ import os
 from base64 import b64decode
 from functools import cache
 from io import BytesIO
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,16 +21,7 @@ from matplotlib.testing.compare import compare_images
 from PIL import Image
 from sklearn.svm import SVC
 
-from propcvx import (
-    Bags,
-    ConvPropSVM,
-    InvCal,
-    MeanMap,
-    bag_target,
-    fit_grid,
-    group_shares,
-    plotting,
-)
+from propcvx import Bags, ConvPropSVM, InvCal, MeanMap, bag_target, fit_grid, group_shares, plotting
 from propcvx.alternating.algorithm import Iterate
 from propcvx.datasets import make_two_bags
 from propcvx.errors import InputError
@@ -66,8 +56,6 @@ PATH = [
     for c in (1.0, 0.01, 0.1)
 ]
 PLANE = SimpleNamespace(decision_function=lambda points: points @ [1.0, 0.3], epsilon=0.1)
-ONE_SIDED = SimpleNamespace(decision_function=lambda points: np.ones(len(points)))
-"""A classifier without a line, which is drawn as its shade: every instance is positive."""
 MODELS = [
     SimpleNamespace(coef_=np.array([[c, 1 - c**0.5]]), get_params=lambda c=c: {"C": c})
     for c in (1.0, 0.01, 0.1)
@@ -117,11 +105,6 @@ def test_the_columns_of_a_frame_name_axes_and_weights():
     models = list(fit_grid(MeanMap(), frame, Y, {"lam": [0.1, 1.0]}))
     lines = plotting.coefficients(models, "lam").get_legend().texts
     assert words(lines) == ["age", "income"]
-    same_name = frame.rename(columns={"age": "lam"})
-    models_of_it = list(fit_grid(MeanMap(), same_name, Y, {"lam": [0.1, 1.0]}))
-    assert plotting.coefficients(models_of_it, "lam").lines[0].get_xdata().tolist() == [0.1, 1.0]
-    with pytest.raises(InputError, match="models must be fitted with the linear kernel, got MeanM"):
-        plotting.coefficients([MeanMap(kernel="rbf").fit(frame, Y)], "lam")
     ax = plotting.boundary(models[0], frame)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "income")
 
@@ -132,13 +115,6 @@ def test_a_band_is_of_proportions():
         for cls in (ConvPropSVM, InvCal)
     ]
     assert list(map(words, drawn)) == [["exact", "within epsilon", "a bag"], ["exact", "a bag"]]
-
-
-def test_a_parameter_of_0_is_in_the_picture():
-    ax = plotting.regularisation_path([{"C": c, "a": 1.0} for c in (0.0, 0.01, 10.0)])
-    low, high = ax.get_xlim()
-    places = ax.get_xaxis_transform().transform([(c, 0.0) for c in (low, 0.0, 0.01, 10.0, high)])
-    assert (np.diff(places[:, 0]) > 0.0).all()
 
 
 def test_annealing_has_a_frame_for_each_round():
@@ -164,26 +140,17 @@ def figure_one_of(names):
     ("draw", "message"),
     [
         (lambda: plotting.boundary(PLANE, THREE), r"X must have two columns .* \(24, 3\)"),
-        (lambda: plotting.boundary(PLANE, X, Y), "labels must be -1 or \\+1 for each of 24"),
         (lambda: plotting.boundary(PLANE, X, 1 * (LABELS > 0)), r"got array.* 2 \* labels - 1"),
         (lambda: plotting.coefficients(SCALED), r"C must be a finite number .* \['scale', 1.0\]"),
-        (lambda: plotting.coefficients([MeanMap().fit(X, Y)]), r"C must be a finite .* \[None\]"),
-        (lambda: plotting.annealing([iterate(1, 1.0)], THREE), "X must have two columns"),
         (lambda: plotting.annealing([], X), "at least one round, got none"),
-        (lambda: plotting.figure_one(TWO_BAGS._replace(X=THREE), []), "X must have two columns"),
         (
             lambda: plotting.figure_one(TWO_BAGS._replace(labels=None), []),
             "data.labels must .* None",
         ),
-        (lambda: plotting.interval_comparison([]), r"pair of heading and rows.* got \[\]"),
         (lambda: plotting.bounds_over_time([]), r"pair of heading and rows.* got \[\]"),
         (lambda: figure_one_of("ABC"), r"1 to 2 classifiers, got \['A', 'B', 'C'\]"),
-        (lambda: figure_one_of(""), r"1 to 2 classifiers, got \[\]"),
         (lambda: plotting.estimates_and_truth(UNJUDGED), r"got no \['estimate', 'truth'\]"),
-        *(
-            (lambda rows=rows: plotting.regularisation_path(rows), "by the same names, 'C' among")
-            for rows in ([], [{"accuracy": 1.0}], [{"C": 1.0, "a": 1.0}, {"C": 2.0}])
-        ),
+        (lambda: plotting.regularisation_path([{"a": 1.0}]), "by the same names, 'C' among"),
     ],
 )
 def test_what_cannot_be_drawn(draw, message):
@@ -217,23 +184,6 @@ def test_figure_one_has_the_papers_four_panels():
     positive = first.collections[0]
     assert same_color(positive.get_facecolor()[0, :3], BLUE)
     assert np.array_equal(positive.get_offsets(), X[(bags == 0) & (labels == 1)])
-
-
-@pytest.mark.parametrize(("n_bags", "n_panels"), [(1, 0), (20, 7)])
-def test_figure_one_has_a_panel_for_each_bag_and_each_heading(n_bags, n_panels, recwarn):
-    bags = np.arange(len(TWO_BAGS.X)) % n_bags
-    many = TWO_BAGS._replace(bags=bags, proportions=dict.fromkeys(range(n_bags), 0.5))
-    figure = plotting.figure_one(many, [("method", {"A": ONE_SIDED})] * n_panels)
-    assert len(set(titles(figure))) == n_bags + n_panels
-    assert not recwarn.list
-
-
-def test_figure_one_is_around_its_points():
-    far = TWO_BAGS._replace(X=np.add(TWO_BAGS.X, (50.0, 20.0)))
-    ax = plotting.figure_one(far, [("method", {"A": ONE_SIDED})]).axes[-1]
-    low, high = np.array([ax.get_xlim(), ax.get_ylim()]).T
-    np.testing.assert_allclose(low + high, far.X.min(axis=0) + far.X.max(axis=0))
-    assert high[0] - low[0] == pytest.approx(1.1 * np.ptp(far.X, axis=0).max())
 
 
 def test_comparison_names_methods_ceiling_and_bag_errors():
@@ -270,28 +220,3 @@ def test_kinds_have_a_line_for_their_interval_and_a_curve_if_they_prove_somethin
     figure = plotting.bounds_over_time(comparisons)
     assert words(figure.legends[0].texts) == ["a"]
     np.testing.assert_array_equal(figure.axes[0].lines[0].get_xydata(), [[1.0, 0.5], [3.0, 0.5]])
-
-
-def test_no_words_are_cut_or_overprinted(comparisons):
-    """Pictures of little, and of much."""
-    named = group_shares(
-        Y, np.where(X[:, 1] > 0, "a group with a name that is long, in words of a survey", "b")
-    )
-    each = group_shares(Y, np.arange(24))
-    kinds = ("branch_and_bound", "cutting_planes[sweep]", "lifted")
-    short = [{**comparisons[0][1][0], "kind": kind} for kind in kinds]
-    share = np.array([0.25, 0.5])
-    figures = [
-        *(draw.get_figure() for draw in map(plotting.group_ranges, (named, each))),
-        plotting.bounds_over_time([("generated", short)]),
-        plotting.method_comparison({"A": 0.9}, ("labels seen", 0.95), {"A": (share, share)}, 50),
-    ]
-    for figure in figures:
-        FigureCanvasAgg(figure).draw()
-        left, right = figure.get_tightbbox().intervalx
-        assert -0.01 < left < right < figure.get_figwidth() + 0.01
-        for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
-            labels = axis.get_ticklabels(which="both")
-            boxes = [label.get_window_extent() for label in labels if label.get_text()]
-            places = sorted(getattr(box, f"interval{axis.axis_name}").tolist() for box in boxes)
-            assert all(first[1] < second[0] for first, second in pairwise(places))

@@ -6,8 +6,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from effort import first
-from hypothesis import given
-from hypothesis import strategies as st
 from program_cases import (
     CASES,
     CONTINUOUS,
@@ -21,12 +19,9 @@ from program_cases import (
 from small_problems import best_bias
 
 from propcvx import MeanMap, bag_target, programs
-from propcvx.errors import InputError
 from propcvx.labelings.losses import HINGE
 from propcvx.programs import ProblemClass
 from propcvx.solvers import solve
-
-NOT_IN_THE_PAPER = {"ecological_regression", "second_moments"}
 
 TOL = 1e-8
 INTERIOR_POINT = ("clarabel", "ecos", "piqp")
@@ -79,16 +74,6 @@ def test_objective_and_constraints_are_their_formulas(name, data):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_program_has_the_name_of_its_function_and_the_label_of_its_equation(name):
-    program = CASES[name](DATA[0]).program
-    assert program.name == name.split("-")[0]
-    labels = {"solving_y", "rueping_svm", "convex_vio", "concave", "pSVM_2"}
-    labels |= {f"convex_{number}" for number in (2, 3, 4)}
-    of_paper = {f"eq:{label}" for label in labels} | {"sec:related"}
-    assert program.equation in (of_paper if name not in NOT_IN_THE_PAPER else {""})
-
-
-@pytest.mark.parametrize("name", CASES)
 def test_declared_class_is_the_one_cvxpy_finds(name):
     program = CASES[name](DATA[0]).program
     problem, declared = program.problem, program.problem_class
@@ -102,16 +87,6 @@ def test_declared_class_is_the_one_cvxpy_finds(name):
         cones = problem.get_problem_data(cp.CLARABEL)[0]["dims"]
         assert (cones.exp > 0) == (declared is ProblemClass.EXPONENTIAL)
         assert (len(cones.psd) > 0) == (declared is ProblemClass.SDP)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [{"gamma": 1.0}, {"y": np.ones(3)}, {"C": -1.0}, {"y": ["a"] * 12}, {"C": np.nan}],
-    ids=str,
-)
-def test_set_refuses_what_does_not_fit(values):
-    with pytest.raises(InputError, match=rf"'?{next(iter(values))}'? (does|is) not .*svm_primal"):
-        programs.svm_primal(DATA[0].F).set(**values)
 
 
 # Every program, every solver
@@ -244,19 +219,3 @@ def test_mean_map_has_the_class_means_of_its_program_and_of_several_those_of_lea
     program.variables["means"].save_value(model.class_means_)
     assert program.problem.objective.value == pytest.approx(answer.value, abs=1e-8)
     assert np.linalg.norm(model.class_means_) <= np.linalg.norm(answer.variables["means"]) + 1e-6
-
-
-@given(
-    st.lists(st.floats(0, 1), min_size=1, max_size=5),
-    st.integers(1, 100),
-    st.floats(0, 0.5),
-    st.booleans(),
-)
-def test_inv_cal_targets_are_logits_of_clipped_proportions(shares, n, epsilon, scaled):
-    shares = np.array(shares)
-    values = programs.inv_cal_targets(shares, n, epsilon, scaled=scaled)
-    inverse = 1.0 / (1.0 + np.exp(-values["target"]))
-    margin = 1.0 / max(n, 3)
-    np.testing.assert_allclose(inverse, shares.clip(margin, 1 - margin), atol=1e-12)
-    slope = inverse * (1 - inverse) if scaled else 1.0
-    np.testing.assert_allclose(values["epsilon"] * slope, epsilon, atol=1e-12)

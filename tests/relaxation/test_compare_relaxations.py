@@ -7,7 +7,6 @@ import pytest
 from small_problems import small_problem
 
 from propcvx import CuttingPlanes, bag_target, certify
-from propcvx.errors import InputError
 from propcvx.relaxation import RELAXATIONS, compare_relaxations
 from propcvx.solvers import comparison
 
@@ -81,18 +80,3 @@ def test_a_relaxation_without_a_result_costs_its_row_alone(relaxation, status, m
     )
     assert (row["status"], row["upper"]) == (status, None)
     assert other["status"] == "done"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"relaxations": "lift"}, "relaxations must be one of .*'lifted'"),
-        ({"C": -1.0}, "C must"),
-        ({"labels": [1, -1]}, "labels must"),
-        ({"time_limit": 0.0}, "time_limit"),
-    ],
-)
-def test_bad_arguments_are_errors(arguments, words):
-    problem = small_problem(0)
-    with pytest.raises(InputError, match=words):
-        compare_relaxations(problem.X, problem.y, **arguments)

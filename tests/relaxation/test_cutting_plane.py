@@ -16,7 +16,7 @@ from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import cutting_planes
 from propcvx.relaxation.masters import MASTERS, RELATIVE_GAP, MasterSolution, Trial, simple_mkl
 from propcvx.relaxation.oracles import ORACLES, Cut, ExhaustiveOracle, violation_value
-from propcvx.solvers import SOLVERS, Solve
+from propcvx.solvers import Solve
 
 # An interior-point method may call 1e-9 an inaccurate answer; tests say what they need of it.
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
@@ -238,58 +238,7 @@ def test_bounds_enclose_the_best_labeling(eight):
     assert best - VALUE <= clf.bounds_.upper <= reached + VALUE
 
 
-def test_coordinate_oracle_ends_at_or_above_the_optimum_and_knows_no_bounds(eight):
-    clf, features, feasible, _, optimum = eight
-    y = bag_target(feasible.bags.index, feasible.bags.proportions, feasible.bags.labels)
-    inexact = accurate(
-        epsilon=clf.epsilon, intercept="none", oracle="coordinate", max_cuts=100, tol=0.0
-    ).fit(features, y)
-    assert inexact.objective_ >= optimum - VALUE
-    assert inexact.bounds_ is None
-    assert inexact.violation_ >= 0.0
-    assert inexact.labeling_ in feasible
-
-
-@pytest.mark.parametrize("form", FORMS, ids="/".join)
-def test_the_loop_cannot_tell_which_master_it_was_given(form):
-    problem = small_problem(3, sizes=(4, 4), n_features=3)
-    options = {"oracle": "exhaustive", "max_cuts": 50, "tol": 1e-5}
-    reference = accurate(**options).fit(problem.X, problem.y)
-    clf = accurate(**options, master=form[0], solver=form[1]).fit(problem.X, problem.y)
-    assert clf.objective_ == pytest.approx(reference.objective_, rel=1e-3)
-    assert clf.bounds_.lower <= reference.objective_ + VALUE
-    assert {record.solver for record in clf.history_} == {form[1]}
-
-
 # --- a function of the data: not of the solver --------------------------------------------------
-
-
-CERTIFIED = [
-    ("epigraph", "mkl_interior_point", 1e-9),
-    ("epigraph", "ecos", 1e-9),
-    ("group", "clarabel", 1e-9),
-    ("group", "ecos", 1e-9),
-    ("epigraph", "scs", 1e-8),
-]
-CERTIFIED = [
-    form for form in CERTIFIED if SOLVERS[form[1]].installed
-]  # without ECOS where it has no wheel
-
-
-@pytest.mark.parametrize("oracle", ["ascent", "coordinate"])
-@pytest.mark.parametrize("seed", first(1, range(2)))
-def test_every_solver_takes_the_same_path_on_random_sets(seed, oracle):
-    """Values after each cut, until what is violated is no more than what solvers leave."""
-    problem = small_problem(seed, sizes=(6,) * 6, n_features=4)
-    feasible = FeasibleLabelings.of(problem.bags, 0.0)
-
-    def values(master, solver, tol):
-        planes = CuttingPlanes(master=master, oracle=oracle, max_cuts=6, tol=1e-6)
-        return planes.relax(problem.X, feasible, 1.0, solve=Solve(solver, tol)).history.objectives
-
-    reference = values("epigraph", "clarabel", 1e-9)
-    for form in CERTIFIED:
-        np.testing.assert_allclose(values(*form), reference, rtol=0.01)
 
 
 def test_an_oracle_is_asked_at_no_alpha_of_zero():
@@ -304,22 +253,6 @@ def test_an_oracle_is_asked_at_no_alpha_of_zero():
     planes = CuttingPlanes(oracle=factory, max_cuts=3, tol=0.0)
     assert planes.relax(problem.X, feasible, 1.0).alpha.min() == 0.0
     assert min(alpha.min() for alpha in points) > 0.0
-
-
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_alphas_are_at_their_bounds_whoever_solves(scale):
-    """One of alpha and its slack is 0 exactly, in whatever units the features are."""
-    problem = small_problem(3, sizes=(8,) * 5, n_features=3)
-    feasible, C = FeasibleLabelings.of(problem.bags, 0.0), 1.0 / scale**2
-    planes, statuses = CuttingPlanes(master="epigraph", oracle="several", max_cuts=2), []
-    solvers = ["mkl_interior_point", "clarabel", *(["ecos"] if SOLVERS["ecos"].installed else [])]
-    for solver in solvers:
-        answer = planes.relax(scale * problem.X, feasible, C, solve=Solve(solver, 1e-9))
-        statuses.append(np.where(answer.alpha == 0.0, -1, np.where(answer.alpha == C, 1, 0)))
-        assert answer.upper - answer.value <= 1e-5 * answer.value
-    for each in statuses[1:]:
-        np.testing.assert_array_equal(each, statuses[0])
-    assert {-1, 0, 1} == set(statuses[0].tolist())
 
 
 # --- from M back to a classifier --------------------------------------------------------------
@@ -340,12 +273,6 @@ def test_intercept_is_what_centring_or_the_constant_feature_gives(kernel, interc
     scores, soft = clf.decision_function(X), clf.relaxation_.alpha * clf.soft_labeling_
     np.testing.assert_allclose(scores, K @ soft, atol=1e-7 * max(1.0, np.abs(scores).max()))
     assert intercept != "none" or clf.intercept_[0] == 0.0
-
-
-def test_a_verbose_fit_shows_its_cuts(capsys):
-    problem = small_problem(10)
-    accurate(verbose=True, max_cuts=2, tol=0.0).fit(problem.X, problem.y)
-    assert "rounds" in capsys.readouterr().err
 
 
 # --- what is kept when it is stopped ----------------------------------------------------------

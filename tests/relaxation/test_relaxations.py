@@ -1,7 +1,5 @@
 """Relaxations under one interface: which is tighter than which, and what each bound is worth."""
 
-from dataclasses import replace
-from functools import partial
 from unittest.mock import Mock
 
 import cvxpy as cp
@@ -13,19 +11,13 @@ from hypothesis import strategies as st
 from small_problems import best_value, small_problem, small_problems, without_a_share
 
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
-from propcvx.errors import InputError, SolverError
+from propcvx.errors import SolverError
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.programs import Lifting, lifted_svm, lifted_svm_dual, mixture, square_loss_matrix
-from propcvx.relaxation import (
-    RELAXATIONS,
-    Diffrac,
-    Lifted,
-    MixedInteger,
-)
+from propcvx.programs import Lifting, lifted_svm, lifted_svm_dual, square_loss_matrix
+from propcvx.relaxation import RELAXATIONS, Diffrac, Lifted, MixedInteger
 from propcvx.relaxation.lifted import ridge
-from propcvx.relaxation.oracles import SemidefiniteOracle
-from propcvx.solvers import SOLVERS, Solve, Solver, solve
+from propcvx.solvers import Solve, solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
@@ -125,24 +117,6 @@ def test_a_failure_before_the_time_is_over_is_one():
         MixedInteger().relax(*relaxable(0), 0.5, solve=failing)
 
 
-def test_a_solver_is_told_the_time_limit_by_its_own_name():
-    pytest.importorskip("pyscipopt")
-    scip, handed = SOLVERS["scip"], []
-
-    def run(program, options, warm):
-        handed.append(options)
-        return scip.run(program, {"limits/time": options["seconds"]}, warm)
-
-    mine = Solver("mine", run, lambda tol: {}, scip.classes, time_limit="seconds")
-    reached = MixedInteger(seconds=7.0).relax(*relaxable(0), 0.7, solve=Solve(mine))
-    assert handed[0] == {"seconds": pytest.approx(7.0, abs=1.0)}
-    assert reached.history[0].solver == "mine"
-    with pytest.raises(InputError, match="no option of solver 'mine' for a limit of 7 seconds"):
-        MixedInteger(seconds=7.0).relax(
-            *relaxable(0), 0.7, solve=Solve(replace(mine, time_limit=""))
-        )
-
-
 # --- DIFFRAC ------------------------------------------------------------------------------------
 
 
@@ -159,17 +133,6 @@ def test_the_square_loss_of_a_labeling_is_ridge_regression():
 # --- all of them --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("name", QUICK)
-def test_every_relaxation_fits_with_every_kernel(name, kernel):
-    problem = small_problem(1, sizes=(4, 4, 3), n_features=3)
-    clf = ConvPropSVM(relaxation=name, kernel=kernel, C=0.5).fit(problem.X, problem.y)
-    assert clf.labeling_ in FeasibleLabelings.of(problem.bags, 0.0)
-    assert (clf.violation_ is None) == (name != "cutting_planes")
-    if clf.bounds_ is not None:
-        assert clf.bounds_.lower <= clf.bounds_.upper * (1.0 + 1e-9)
-
-
 @pytest.mark.parametrize("name", QUICK)
 def test_swapped_classes_are_the_same_problem(name):
     problem = small_problem(2, sizes=(4, 4, 3), n_features=3)
@@ -179,22 +142,6 @@ def test_swapped_classes_are_the_same_problem(name):
         for y in (bag_target(index, shares), bag_target(index, 1.0 - shares))
     )
     assert swapped.value == pytest.approx(here.value, rel=2e-3, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("relaxation", "message"),
-    [
-        (MixedInteger(seconds=0), "seconds must be a finite number above 0"),
-        (
-            CuttingPlanes(oracle=partial(SemidefiniteOracle, max_order=6)),
-            "order 7 is above max_order=6",
-        ),
-        (Diffrac(max_order=6), r"order 7 is above max_order=6; .*'cutting_planes'"),
-    ],
-)
-def test_what_cannot_be_done_is_said(relaxation, message):
-    with pytest.raises(InputError, match=message):
-        relaxation.relax(*relaxable(0), 0.5)
 
 
 # --- the lifted matrix, its two programs --------------------------------
@@ -229,38 +176,3 @@ def test_both_sides_of_the_lifted_svm_and_the_svm_of_its_matrix_agree(seed, epsi
     inner = cp.sum(alpha) - 0.5 * cp.quad_form(alpha, cp.psd_wrap(features @ features.T * M))
     inner = cp.Problem(cp.Maximize(inner), [alpha >= 0, alpha <= 0.5]).solve("CLARABEL")
     assert inner == pytest.approx(dual, rel=1e-4)
-
-
-@examples(12)
-@given(seed=st.integers(0, 2**32 - 1), size=st.integers(2, 7))
-def test_a_lifted_matrix_is_an_even_mixture(seed, size):
-    factor = np.random.RandomState(seed).randn(size, size)
-    X = factor @ factor.T
-    X /= X[0, 0]
-    vectors, weights = mixture(X)
-    assert weights.sum() == pytest.approx(1.0)
-    close = partial(np.testing.assert_allclose, atol=1e-6 * np.abs(X).max())
-    close(weights @ vectors, X[0, 1:])
-    close((vectors.T * weights) @ vectors, X[1:, 1:])
-
-
-# --- max-margin clustering is the case of no proportions ----------------------------------------
-
-
-def xu_et_al(features, C):
-    """Max-margin clustering without a bias or a class balance: M alone."""
-    n = len(features)
-    M, t = cp.Variable((n, n), PSD=True), cp.Variable((1, 1))
-    low, high = cp.Variable((n, 1), nonneg=True), cp.Variable((n, 1), nonneg=True)
-    slope, corner = 1 + low - high, 2 * (t - C * cp.sum(high))
-    schur = cp.bmat([[cp.multiply(features @ features.T, M), slope], [slope.T, corner]])
-    return cp.Problem(cp.Minimize(cp.sum(t)), [schur >> 0, cp.diag(M) == 1])
-
-
-def test_without_any_proportion_all_labelings_are_feasible():
-    X = small_problem(1, sizes=(7,), noise=0.5).X
-    feasible = FeasibleLabelings.of(Bags.from_target(bag_target(np.zeros(7, int), [3 / 7])), 1.0)
-    reached = Lifted().relax(X, feasible, 1.0, solve=Solve("clarabel"))
-    clustering = xu_et_al(X, 1.0).solve("CLARABEL")
-    assert reached.value == pytest.approx(clustering, rel=1e-4)
-    assert reached.lower <= best_value(X, feasible, 1.0) * (1.0 + 1e-9)

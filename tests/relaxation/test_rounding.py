@@ -83,16 +83,6 @@ def test_polishing_ends_where_no_labeling_step_improves(seed):
     )
 
 
-@pytest.mark.parametrize("name", FEASIBLE)
-def test_the_upper_bound_counts_a_feasible_rounding_in(name):
-    problem = small_problem(4, sizes=(4, 4), n_features=3, noise=2.0)
-    planes = CuttingPlanes(oracle="exhaustive", max_cuts=3)
-    clf = ConvPropSVM(rounding=name, relaxation=planes, intercept="none")
-    clf.fit(problem.X, problem.y)
-    reached = LabelingSVM(problem.X, 1.0).value(clf.soft_labeling_, clf.coef_[0])
-    assert clf.bounds_.upper <= reached * (1.0 + 1e-9)
-
-
 # --- soft labelings and their sign --------------------------------------------------------------
 
 
@@ -113,16 +103,6 @@ def test_soft_labelings_are_the_leading_eigenvector_and_the_mean_of_M(seed, n_la
     assert labeling @ labelings[np.argmax(mu)] >= 0.0
     mean = [sum(mu[t] * labelings[t, i] for t in range(len(mu))) for i in range(n)]
     np.testing.assert_allclose(mean_labeling(result), mean, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", SOFT)
-@pytest.mark.parametrize("relaxation", RELAXATIONS)
-def test_soft_roundings_give_the_separator_of_alpha(name, relaxation):
-    problem = small_problem(2, sizes=(5, 4, 3), n_features=3)
-    result, feasible = relaxed(relaxation, problem)
-    rounded = ROUNDINGS[name](result, problem.X, feasible, 1.0)
-    weights = problem.X.T @ (result.alpha * rounded.labeling)
-    np.testing.assert_allclose(rounded.weights, weights, rtol=1e-12)
 
 
 @examples(10)

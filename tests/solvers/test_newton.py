@@ -1,4 +1,4 @@
-"""The smoothed Newton method against the program it solves."""
+"""The smoothed Newton method, and LIBSVM, against the program they solve."""
 
 import itertools
 
@@ -6,13 +6,33 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from large_C import KINDS, problem
-from svm_problems import N_INSTANCES, PROBLEMS, problems
 
 from propcvx.errors import SolverError
 from propcvx.programs import mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
 from propcvx.solvers import automatic, solve
-from propcvx.solvers.specialised.newton import Warm
 from propcvx.svm.kernels import FeatureMap, Kernel
+
+N_INSTANCES = 40
+
+
+def problems(random):
+    """Features and labels of eight sorts."""
+    y = random.choice((-1.0, 1.0), N_INSTANCES)
+    X = random.normal(size=(N_INSTANCES, 3)) + 0.5 * y[:, None]
+    side = np.where(X[:, 0] > 0, 1.0, -1.0)
+    return {
+        "overlapping": (X, y),
+        "separable": (X + side[:, None], side),
+        "duplicated": (np.repeat(X[:8], 5, axis=0), y),
+        "constant features": (np.where(np.arange(3) > 0, 3.0, X), y),
+        "binary": (random.choice((0.0, 1.0), (N_INSTANCES, 4)), y),
+        "unbalanced": (X, np.where(np.arange(N_INSTANCES) < 2, 1.0, -1.0)),
+        "no signal": (np.zeros((N_INSTANCES, 2)), y),
+        "wide": (random.normal(size=(N_INSTANCES, 45)), y),
+    }
+
+
+PROBLEMS = tuple(problems(np.random.default_rng(0)))
 
 
 def gap_of(solution, features, labeling, C, bias=True):
@@ -84,34 +104,6 @@ def test_warm_answers_are_those_of_cold_calls(name):
         warm = solve(program, "newton", tol=1e-8, residuals=False, warm=end)
         end = warm.warm
         assert warm.value == pytest.approx(cold.value, rel=3e-8)
-
-
-def test_warm_calls_take_fewer_steps():
-    random = np.random.default_rng(10)
-    features = random.normal(size=(3000, 3))
-    labeling = np.sign(features @ [1.0, -0.5, 0.2] + random.normal(size=3000))
-    program, end, warmed, colds = svm_dual(features), None, 0, 0
-    for _ in range(6):
-        labeling = labeling * random.choice((-1.0, 1.0), len(labeling), p=(1e-3, 1 - 1e-3))
-        program.set(**svm_dual_parameters(labeling, 1.0))
-        colds += solve(program, "newton", tol=1e-5, residuals=False).iterations
-        solution = solve(program, "newton", tol=1e-5, residuals=False, warm=end)
-        end, warmed = solution.warm, warmed + solution.iterations
-    assert warmed < 0.8 * colds
-
-
-@pytest.mark.parametrize("width", [1e-12, 1e-8, 1e3])
-def test_a_width_that_does_not_fit_is_left(width):
-    random = np.random.default_rng(12)
-    features = random.normal(size=(3000, 10))
-    labeling = np.sign(features.sum(axis=1)) * random.choice((-1.0, 1.0), 3000, p=(0.01, 0.99))
-    program = svm_dual(features).set(**svm_dual_parameters(labeling, 1.0))
-    end = solve(program, "newton", tol=1e-7, residuals=False).warm
-    program.set(**svm_dual_parameters(labeling, 1.5))
-    warm = Warm(end.plane, width)
-    solution = solve(program, "newton", tol=1e-7, residuals=False, warm=warm)
-    assert solution.status == cp.OPTIMAL
-    assert gap_of(solution, features, labeling, 1.5) <= 1.1e-7
 
 
 @pytest.mark.parametrize("solver", ["newton", "libsvm"])
@@ -254,3 +246,46 @@ def test_beyond_teaching_size_it_is_asked_first_for_one_cut_and_few_features():
         values = fast.variables[part]
         assert values == pytest.approx(slow.variables[part], abs=1e-6 * np.abs(values).max())
     assert fast.duals["margin"] == pytest.approx(slow.duals["margin"], abs=1e-4)
+
+
+# --- LIBSVM on the same program ---------------------------------------------------------------
+
+
+def bags_of_normals(n, d, seed=0):
+    random = np.random.default_rng(seed)
+    labeling = random.choice((-1.0, 1.0), n)
+    return random.normal(size=(n, d)) + 0.3 * labeling[:, None], labeling
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-2, 1.0, 10.0])
+def test_libsvm_in_other_units_has_the_same_answer(C):
+    features, labeling = bags_of_normals(100, 3)
+    answers = []
+    for scale in (1.0, 1e-6, 1e-3, 1e3, 1e6):
+        program = svm_dual(scale * features).set(**svm_dual_parameters(labeling, C / scale**2))
+        answer = solve(program, "libsvm", tol=1e-5, residuals=False)
+        assert answer.status == "optimal"
+        answers.append(scale**2 * answer.value)
+    assert answers == pytest.approx([answers[0]] * 5, rel=2e-5)
+
+
+@pytest.mark.parametrize("C", [1e2, 1e4, 1e6])
+def test_what_libsvm_does_not_reach_it_says_and_the_next_is_asked(C):
+    features, labeling = bags_of_normals(40, 3)
+    program = svm_dual(features).set(**svm_dual_parameters(labeling, C))
+    exact = solve(program, "newton", tol=1e-9, residuals=False).value
+    solution = solve(program, ("libsvm", "newton"), tol=1e-7, residuals=False, max_iter=1000)
+    assert solution.status == "optimal"
+    assert solution.value == pytest.approx(exact, rel=1.2e-7)
+
+
+@pytest.mark.parametrize("C", [1.0, 1e2, 1e4])
+def test_hard_margins_by_libsvm_are_exact(C):
+    features, labeling = bags_of_normals(60, 90)
+    program = svm_dual(features).set(**svm_dual_parameters(labeling, C))
+    solution = solve(program, "libsvm", tol=1e-10)
+    lower, upper = program.structure.bounds(program.values, solution.variables["v"])
+    assert solution.status == "optimal"
+    assert upper - lower <= 1e-10 * upper
+    assert solution.residuals.primal_residual <= 1e-9
+    assert np.sum(np.abs(solution.variables["v"]) < C) == 60

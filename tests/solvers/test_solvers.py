@@ -11,14 +11,12 @@ from cvxpy.reductions.solvers.solving_chain import SolvingChain
 from methods import each_method
 from program_cases import CASES, CONTINUOUS, DATA, TINY, Data, with_solvers
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
-from small_problems import sent, small_problem
+from small_problems import small_problem
 
-from propcvx import AlterPropSVM, BagKFold, programs
+from propcvx import programs
 from propcvx.errors import (
     InaccurateSolutionWarning,
     InputError,
-    LicenceError,
     SolverError,
     UncheckedWarning,
     UnsupportedSolverError,
@@ -28,19 +26,12 @@ from propcvx.solvers import solver as solver_module
 
 LARGER = Data(seed=0, r=3, C=0.7, sizes=(13, 13, 14))
 
-EXACT_STEPS = ("daqp", "highs")
-"""Active sets and simplex methods: their last step is exact, whatever the tolerance."""
 
 INSTALLED = [name for name, row in SOLVERS.items() if row.installed]
 THROUGH_CVXPY = [name for name in INSTALLED if SOLVERS[name].classes]
 
-BY_CVXPY = ("qoco", "qpalm", "cvxopt", "moreau", "sdpa")
-"""Solvers of the extra ``more-solvers``, which are not in the table."""
-
 
 PAIRS = with_solvers(CASES)
-
-TIGHTENED = ("svm_dual-True", "conditional_exponential_model-True", "mkl_epigraph")
 
 
 def worst(residuals):
@@ -149,22 +140,6 @@ def test_a_problem_of_cvxpy_is_solved_as_it_is():
         solve(1)
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
-@pytest.mark.parametrize("scale", [1e150, 1e200])
-@pytest.mark.parametrize("solver", ["newton", "libsvm", "piqp"])
-def test_an_answer_that_overflows_is_not_optimal(solver, scale):
-    random = np.random.RandomState(0)
-    program = programs.svm_dual(random.randn(30, 3) * scale)
-    set_svm(program, random.choice([-1.0, 1.0], 30), 1.0)
-    try:
-        answer = solve(program, solver, residuals=False)
-    except SolverError:
-        return
-    assert np.isfinite([answer.value, answer.gap]).all()
-    assert 0.0 <= answer.value <= 60.0 or answer.status != "optimal"
-
-
 # What reaches a solver
 
 
@@ -191,74 +166,11 @@ def test_tol_is_handed_over_and_options_override_it(solver, monkeypatch):
     assert handed_over[:2] == [handed, {**handed, first: changed}]
 
 
-def numbers(options):
-    """The numbers of options, those of records inside among them."""
-    parts = [numbers(v) if isinstance(v, dict) else {v} for v in options.values()]
-    return set().union(*parts)
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-@pytest.mark.parametrize("tol", [1e-2, 1e-6])
-def test_every_solver_has_options_for_a_tolerance(name, tol):
-    assert tol in numbers(SOLVERS[name].options_of(tol))
-
-
-@pytest.mark.parametrize("name", BY_CVXPY)
-def test_a_solver_that_cvxpy_has_installed_is_asked_by_its_name(name):
-    if name.upper() not in cp.installed_solvers():
-        pytest.skip(f"needs {name}, of the extra more-solvers")
-    case = CONTINUOUS["svm_dual-True"](DATA[0])
-    answer = solve(case.program, name.upper(), residuals=False, quiet=True)
-    assert answer.solver == name
-    assert answer.value == pytest.approx(case.reference, rel=1e-4)
-
-
-def test_options_of_a_call_are_not_those_of_the_next():
-    constant = {"tolerance": 1e-8}
-    mine = Solver("mine", lambda *call: None, lambda tol: constant, known_options=None)
-    assert mine.options(1e-6, {"max_iter": 5}) == {"tolerance": 1e-8, "max_iter": 5}
-    assert mine.options(1e-6, {}) == {"tolerance": 1e-8}
-
-
-@pytest.mark.parametrize(
-    ("solver", "given", "meant"),
-    [("daqp", "iter_limt", "iter_limit"), ("newton", "max_itr", "max_iter")],
-)
-def test_a_misspelt_option_is_answered_with_the_nearest_and_all(program, solver, given, meant):
-    pytest.importorskip(SOLVERS[solver].module)
-    with pytest.raises(InputError, match=f"'{given}'.*you mean '{meant}'.*; it has .*'{meant}'"):
-        solve(program, solver, **{given: 3})
-
-
-def test_a_licence_error_is_shown_as_that(program, monkeypatch):
-    """CVXPY's interfaces to commercial solvers drop their errors; the model is asked again."""
-
-    class Model:
-        def optimize(self):
-            raise RuntimeError("Model too large for size-limited license")
-
-    spied(monkeypatch, {"model": Model(), "status": "solver_error"})
-    with pytest.raises(LicenceError, match="RuntimeError: Model too large") as caught:
-        solve(program, "osqp")
-    assert caught.value.solver == "osqp"
-
-
 @pytest.mark.parametrize("solver", INSTALLED)
 def test_an_option_that_a_solver_does_not_have_is_no_reason_to_ask_the_next(solver):
     beside = ".*" if solver == "scip" else ""  # CVXPY names all options that it was given
     with pytest.raises(InputError, match=rf"has no options \[{beside}'max_iterz'\]"):
         solve(case_for(solver).program, [(solver, {"max_iterz": 1}), solver])
-
-
-@pytest.mark.parametrize(
-    ("name", "solver"),
-    [(name, solver) for name, solver in PAIRS if name in TIGHTENED and solver not in EXACT_STEPS],
-)
-def test_a_tighter_tol_gives_smaller_residuals(name, solver):
-    def residual(tol):
-        return worst(solve(CONTINUOUS[name](LARGER).program, solver, tol=tol).residuals)
-
-    assert residual(1e-8) < 1e-2 * residual(0.1)
 
 
 QP_SOLVERS = [name for name in THROUGH_CVXPY if programs.ProblemClass.QP in SOLVERS[name].classes]
@@ -391,18 +303,6 @@ def test_libsvm_refuses_bounds_that_are_not_of_a_labeling(program):
     assert worst(solve(program, "clarabel").residuals) < 1e-6
 
 
-def test_libsvm_does_not_run_for_ever():
-    """Two equal instances with different labels: for margins within 1e-6, SMO takes 1e8 steps."""
-    random = np.random.RandomState(9)
-    features, y = random.randn(14, 3), np.sign(random.randn(14))
-    features[1] = features[0]
-    program = set_svm(programs.svm_dual(features), y, 1.0)
-    ended = solve(program, "libsvm")
-    assert ended.status == "optimal"
-    assert ended.iterations < 1000
-    assert ended.value == pytest.approx(solve(program, "clarabel").value, rel=1e-7)
-
-
 # Several solvers in turn
 
 
@@ -431,16 +331,6 @@ def test_of_several_that_stop_early_the_best_answers_with_a_warning(program):
         assert solve(program, ["clarabel", "osqp"], max_iter=1).solver == "clarabel"
 
 
-def test_a_parameter_without_a_value_is_named():
-    with pytest.raises(InputError, match=r"svm_dual has parameters without a value, \['y', 'lo"):
-        solve(programs.svm_dual(np.eye(2)), "clarabel")
-
-
-def test_several_of_which_one_cannot_are_refused(program):
-    with pytest.raises(UnsupportedSolverError, match="'scip' cannot"):
-        solve(program, ["clarabel", "scip"])
-
-
 # Residuals
 
 
@@ -454,19 +344,6 @@ def test_an_answer_that_residuals_do_not_cover_is_given_with_a_warning():
     assert answer.variables["x"] == pytest.approx([2.0, 2.0], abs=1e-4)
 
 
-def test_a_solver_may_leave_out_its_time_and_the_duals_of_a_cone():
-    def run(program, options, warm):
-        return Solution(cp.OPTIMAL, {"x": np.full(2, -np.sqrt(0.5))}, {})
-
-    x = cp.Variable(2, name="x")
-    disc = cp.Problem(cp.Minimize(cp.sum(x)), [cp.SOC(cp.Constant(1.0), x)])
-    primal = Solver("primal", run, lambda tol: {}, classes=SOLVERS["clarabel"].classes)
-    with pytest.warns(UncheckedWarning, match="disc is solved and its residuals not checked"):
-        answer = solve(programs.Program(disc, "disc"), primal)
-    assert answer.value == pytest.approx(-np.sqrt(2.0))
-    assert 0.0 < answer.solve_seconds < 60.0
-
-
 def test_a_wrong_answer_is_not_optimal_and_the_next_solver_is_asked():
     def run(program, options, warm):
         return Solution(cp.OPTIMAL, {"x": np.array([1.0, 0.0])}, {"constraint 0": np.array(1.0)})
@@ -477,44 +354,10 @@ def test_a_wrong_answer_is_not_optimal_and_the_next_solver_is_asked():
     assert solve(nearest(), [wrong, "clarabel"]).solver == "clarabel"
 
 
-def test_a_strangers_problem_with_a_kink_is_checked_for_each_solver():
-    x = cp.Variable(2, name="x")
-    lasso = programs.Program(cp.Problem(cp.Minimize(cp.sum_squares(x - 2) + cp.norm1(x))), "lasso")
-    for solver in ("clarabel", "piqp", "scs"):
-        answer = solve(lasso, solver)
-        assert answer.residuals.relative <= 1e-6
-        assert answer.variables["x"] == pytest.approx([1.5, 1.5], abs=1e-5)
-
-
 # A solver of the user's own
 
 
 PROBLEM = small_problem(0, (3, 3, 3, 3))
-
-
-def run_mine(program, options, warm):
-    """Newton under another name."""
-    return SOLVERS["newton"].run(program, {"tol": options["eps"]}, warm)
-
-
-FISTA = Solver(
-    "FISTA",
-    run_mine,
-    options_of=lambda tol: {"eps": tol},
-    accepts=lambda structure: isinstance(structure, programs.SVMDual),
-)
-
-
-def test_a_solver_of_ones_own_is_passed_as_it_is(program):
-    solution = solve(program, FISTA, residuals=False)
-    assert (solution.solver, solution.residuals) == ("FISTA", None)
-    assert solve(program, [(FISTA, {}), "clarabel"]).solver == "FISTA"
-
-
-def test_it_goes_to_other_processes():
-    model = sent(AlterPropSVM(n_init=2, random_state=0, solver=[FISTA, "clarabel"]))
-    grid = GridSearchCV(model, {"C": [0.1, 1.0]}, cv=BagKFold(2), error_score="raise")
-    assert grid.fit(PROBLEM.X, PROBLEM.y).best_estimator_.history_[0].solver == "FISTA"
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])

@@ -1,15 +1,11 @@
 """Small fits hold BLAS to one thread, and give back what was there."""
 
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-import numpy as np
 import pytest
-from sklearn.base import clone
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from propcvx import AlterPropSVM, bag_target
 from propcvx.svm.threads import SMALL, one_thread
 
 
@@ -50,14 +46,3 @@ def test_work_that_overlaps_in_threads_gives_back_what_was_there():
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(work, [True, False]))
     assert blas_threads() == 2
-
-
-def test_fits_in_threads_leave_no_filter_of_warnings():
-    random = np.random.RandomState(0)
-    bags, X = np.repeat(np.arange(8), 5), random.randn(40, 4)
-    models = AlterPropSVM(), AlterPropSVM(solver="libsvm", init="random", n_init=2)
-    fits = [(clone(model), bag_target(bags, random.rand(8))) for model in models for _ in range(10)]
-    before = list(warnings.filters)
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda fit: fit[0].fit(X, fit[1]), fits))
-    assert warnings.filters == before
