@@ -40,7 +40,6 @@ from propcvx.errors import (
     InputError,
     UnsupportedSolverError,
 )
-from propcvx.estimators import Start
 from propcvx.labelings.losses import HINGE
 from propcvx.programs import svm_dual
 from propcvx.relaxation import Lifted, MixedInteger
@@ -112,16 +111,6 @@ means = partial(fitted, classes=(MeanMap,))
 alter = partial(fitted, classes=(AlterPropSVM,))
 conv = partial(fitted, classes=(ConvPropSVM,))
 WEIGHTED_HINGE = replace(HINGE, weights=np.arange(1.0, 9.0))
-
-
-class OwnStart(Start):
-    """A start that has any labeling."""
-
-    def __init__(self, given):
-        self.given = given
-
-    def labeling(self, features, bags, random):
-        return self.given
 
 
 def own_master(features, C, solve, **changes):
@@ -219,9 +208,6 @@ _ALTER = {
     **wrong("max_iter", 0, classes=SVM[:1]),
     **wrong("annealing", "no", classes=SVM[:1]),
     "start_weight=1.0": alter("start_weight must", "below 1, got 1.0", start_weight=1.0),
-    "a start of zeros": alter(
-        "a start must be a labeling of -1 and +1, shape (8,)", init=OwnStart(np.zeros(8))
-    ),
     "certify after a fit with weights in its loss": Mistake(
         lambda: certify(AlterPropSVM(instance_loss=WEIGHTED_HINGE).fit(X, Y), X, Y),
         ("certificates", "the hinge loss and no weights in it"),

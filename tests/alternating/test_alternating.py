@@ -266,7 +266,7 @@ def test_of_several_kinds_of_start_the_smallest_objective_wins():
     assert len(labelings.start_objectives_) == 3
 
 
-@pytest.mark.parametrize(("excess", "winner"), [(1e-9, MethodStart), (1e-3, RandomStart)])
+@pytest.mark.parametrize(("excess", "winner"), [(1e-9, "InvCal()"), (1e-3, "random")])
 def test_start_with_the_smaller_objective_wins_beyond_the_tolerance(excess, winner):
     random, method = (Fitted(None, None, 0.0, value, History()) for value in (1.0, 1.0 + excess))
     clf = AlterPropSVM()

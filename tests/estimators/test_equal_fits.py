@@ -25,10 +25,7 @@ from propcvx import (
     CuttingPlanes,
     EcologicalRegression,
     InvCal,
-    LabelingStart,
     MeanMap,
-    MethodStart,
-    RandomStart,
     SecondMoments,
     bag_target,
     class_proportions_of,
@@ -226,7 +223,7 @@ def method_as_a_start_and_its_labels_of_a_fit_with_the_weights(method):
     nearest = FeasibleLabelings.nearest(PROBLEM.bags)
     labels, others = (nearest.best(each.decision_function(X)) for each in (guide, plain))
     assert (labels != others).any()
-    by_labels = clone(method).set_params(init=LabelingStart(labels, annealing=False))
+    by_labels = clone(method).set_params(init=labels, annealing=False)
     return (method.set_params(init=InvCal()).fit(X, Y, weights), X), (
         by_labels.fit(X, Y, weights),
         X,
@@ -245,7 +242,7 @@ GRIDS = {
     "inv_cal": (InvCal(kernel="rbf"), {"C_p": (0.1, 10.0), "epsilon": (0.0, 0.1)}),
     "alter": (AlterPropSVM(**ONE_START), {"kernel": ["linear", "rbf"], "C_p": (1.0, 10.0)}),
     "alter, two starts": (
-        AlterPropSVM(init=[MethodStart("inv_cal"), RandomStart()], random_state=0),
+        AlterPropSVM(init=["inv_cal", "random"], n_init=1, random_state=0),
         {"C": (0.1, 1.0), "C_p": (1.0, 10.0)},
     ),
     "conv": (

@@ -13,7 +13,7 @@ from propcvx import (
     Bags,
     EcologicalRegression,
     InvCal,
-    LabelingStart,
+    MeanMap,
     bag_error,
     bag_target,
     certify,
@@ -101,7 +101,7 @@ def test_what_is_for_two_classes_says_so():
     model = InvCal().fit(X[:, :2], y)
     for call in (
         lambda: certify(X, y, kinds="enumeration", time_limit=1.0),
-        lambda: AlterPropSVM(init=LabelingStart(np.ones(16))).fit(X, y),
+        lambda: AlterPropSVM(init=np.ones(16)).fit(X, y),
         lambda: boundary(model, X[:, :2]),
         lambda: coefficients([model], "C_p"),
         lambda: group_shares(y, X[:, 0] > 0),
