@@ -47,7 +47,7 @@ class SolverError(PropCVXError, RuntimeError):
         return type(self), (self.args[0], self.solver, self.status)
 
 
-class LicenceError(SolverError):
+class LicenseError(SolverError):
     """A commercial solver refused for want of a licence, such as for the size of the problem."""
 
 
@@ -55,7 +55,7 @@ class UnsupportedSolverError(InputError):
     """The solver is unknown, not installed, or cannot solve that class of problem."""
 
 
-class CrossedBoundsError(InputError):
+class InconsistentBoundsError(InputError):
     """A lower bound is above an upper one, so one of them is none; the message names whose."""
 
 
@@ -79,7 +79,7 @@ class PoorFitWarning(PropCVXWarning):
     """A fit predicts one class, or more labels are certainly wrong than with one class for all."""
 
 
-class CutBagWarning(PropCVXWarning):
+class SplitBagWarning(PropCVXWarning):
     """Bags arrive with fewer rows than they have, as a split cut them, or with more."""
 
 
@@ -91,11 +91,11 @@ class InaccurateSolutionWarning(PropCVXWarning):
     """A solver stopped before its tolerance; its answer is used and its residuals are reported."""
 
 
-class UncheckedWarning(PropCVXWarning):
+class UncheckedResidualsWarning(PropCVXWarning):
     """An answer is given without its residuals: a part of the problem is not covered by them."""
 
 
-class FailedBoundWarning(PropCVXWarning):
+class BoundFailedWarning(PropCVXWarning):
     """A bound failed; the interval is what the others proved."""
 
 

@@ -61,7 +61,7 @@ _ADVICE = {
     StopReason.SOLVER_FAILED: "what had been reached is kept; another solver, or several, may do",
     StopReason.PROVED: "nothing; the labeling is optimal to the tolerance",
     StopReason.OUT_OF_TIME: "what is proved is kept; with more time another call proves more",
-    StopReason.EXHAUSTED: "kinds with 'branch_and_bound' go on until the bounds meet",
+    StopReason.EXHAUSTED: "bounds with 'branch_and_bound' go on until the bounds meet",
 }
 
 

@@ -27,15 +27,15 @@ from propcvx import (
     InvCal,
     MeanMap,
     bag_error,
+    bag_proportions,
     bag_target,
     certify,
     fit_grid,
     group_shares,
-    proportions_of,
 )
 from propcvx.errors import (
-    CrossedBoundsError,
     GramMatrixMemoryError,
+    InconsistentBoundsError,
     InfeasibleLabelingError,
     InputError,
     UnsupportedSolverError,
@@ -207,7 +207,7 @@ _ALTER = {
     **wrong("n_init", 1.5, classes=SVM[:1]),
     **wrong("max_iter", 0, classes=SVM[:1]),
     **wrong("annealing", "no", classes=SVM[:1]),
-    "start_weight=1.0": alter("start_weight must", "below 1, got 1.0", start_weight=1.0),
+    "init_weight=1.0": alter("init_weight must", "below 1, got 1.0", init_weight=1.0),
     "certify after a fit with weights in its loss": Mistake(
         lambda: certify(AlterPropSVM(instance_loss=WEIGHTED_HINGE).fit(X, Y), X, Y),
         ("certificates", "the hinge loss and no weights in it"),
@@ -237,7 +237,7 @@ _CONV = {
     "master whose value is above its bound": conv(
         *("master", "lower bound 99", "above the upper bound"),
         relaxation=CuttingPlanes(master=partial(own_master, value=99.0)),
-        error=CrossedBoundsError,
+        error=InconsistentBoundsError,
     ),
     "rounding to other weights": conv(
         *("rounding must return weights", "(2,)", "(3,)"),
@@ -330,7 +330,7 @@ _TABLES = {
         "got None, NaN or NA", "fillna(0)", labels=pd.Series([1, None] * 4, dtype="Int8")
     ),
     "labels that are missing, of which shares are taken": Mistake(
-        lambda: proportions_of([1.0, np.nan] * 4, IDS), ("labels must", "leave out instances")
+        lambda: bag_proportions([1.0, np.nan] * 4, IDS), ("labels must", "leave out instances")
     ),
     "a table of means in another order than shares": Mistake(
         lambda: BagMeans(TABLE.groupby(REGION).mean(), SHARES[::-1], [4, 4]),

@@ -27,15 +27,15 @@ from propcvx import (
     CuttingPlanes,
     InvCal,
     MeanMap,
+    ProportionScaler,
     RepeatedBagKFold,
     SecondMoments,
-    ShareMetric,
+    bag_proportions,
     bag_target,
     certify,
     check_fit,
     fit_means,
     group_shares,
-    proportions_of,
     sampling_epsilon,
 )
 from propcvx.bags.metrics import bag_correlation, bag_error, bag_r2_score
@@ -49,11 +49,11 @@ from propcvx.datasets import (
     random_bags,
 )
 from propcvx.errors import (
-    CutBagWarning,
     GramMatrixMemoryError,
     IllPosedWarning,
     InputError,
     SolverError,
+    SplitBagWarning,
     UnsupportedSolverError,
 )
 from propcvx.labelings.losses import ProportionLoss, constraint
@@ -136,7 +136,7 @@ REFUSED = [
     (lambda: bag_target(IDS, np.eye(2), classes=LONG), "classes must be"),
     (lambda: Bags.from_target([1, -1]), "got dtype list; make one with propcvx.bag_target"),
     (lambda: Bags.from_target(Y[:0]), r"non-empty vector of instances, got shape \(0,\)"),
-    (lambda: proportions_of([1, 1, -1], [0, 0]), "3 instances, got 2"),
+    (lambda: bag_proportions([1, 1, -1], [0, 0]), "3 instances, got 2"),
     (lambda: sampling_epsilon(Y, 1), r"level must be .* got 1"),
     # splits and scores
     (split(BagShuffleSplit(test_size=0.0)), "test_size must be a finite number above 0"),
@@ -165,22 +165,22 @@ REFUSED = [
     (lambda: AlterPropSVM(solver="newton", solver_options={"max": 1}).fit(X, Y), "options .'max'"),
     (lambda: SecondMoments().fit(X, PARTLY, [0.0] * 4 + [1.0] * 4), "above 0 in a bag with a prop"),
     (lambda: SecondMoments(n_components=0).fit(X, Y), "n_components must be"),
-    (lambda: ShareMetric().fit(np.vstack([X, X]), Y), "X and y must have the same .*16 and 8"),
+    (lambda: ProportionScaler().fit(np.vstack([X, X]), Y), "X and y must have the same .*16 and 8"),
     (lambda: MEAN_MAP.score(X, ["yew"] * 8), "y must"),
     (lambda: InvCal().fit(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
     (lambda: conv().fit(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
     # relaxations and certificates
-    (relaxed(MixedInteger(seconds=0)), "seconds must be a finite number above 0"),
+    (relaxed(MixedInteger(time_limit=0)), "seconds must be a finite number above 0"),
     (relaxed(Diffrac(max_order=6)), r"order \d+ is above max_order=6; .*'cutting_planes'"),
     (relaxed(CuttingPlanes(oracle=partial(SemidefiniteOracle, max_order=6))), "above max_order=6"),
     (lambda: certify(X[:1], bag_target([0], [1.0])), "two instances or more; got 1"),
     (lambda: certify(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
-    (lambda: certify(X, Y, kinds=["diffrac"]), "it bounds the square loss; an interval is of the"),
-    (lambda: certify(X, Y, kinds=[CuttingPlanes]), r"got the class CuttingPlanes; Cutting"),
+    (lambda: certify(X, Y, bounds=["diffrac"]), "it bounds the square loss; an interval is of the"),
+    (lambda: certify(X, Y, bounds=[CuttingPlanes]), r"got the class CuttingPlanes; Cutting"),
     (lambda: certify(X, Y, C_p=1.0, loss=FALLING), "loss must not be negative, .*falling"),
     (lambda: compare_relaxations(X, Y, relaxations="lift"), "s must be one of .*'lifted'"),
     (lambda: compare_relaxations(X, Y, -1.0), "C must"),
-    (lambda: compare_relaxations(X, Y, labels=[1, -1]), "labels must"),
+    (lambda: compare_relaxations(X, Y, y_true=[1, -1]), "labels must"),
     # programs and solvers
     (lambda: Program(cp.Problem(cp.Minimize(named("x") + named("x")))), "several variables of the"),
     (lambda: svm_dual(X).set(gamma=1.0), "'?gamma'? (does|is) not .*svm_dual"),
@@ -219,9 +219,9 @@ REFUSED = [
     (lambda: rates(ONES[:5]), r"labels must have one entry per instance \(8\)"),
     (lambda: rates(0 * ONES), "labels must have the shares of the bags"),
     (lambda: rates(StandardScaler()), "labels must be a labeling, or a classifier"),
-    (lambda: rates([1, 1, *[-1] * 3, 1, -1, -1], n_resamples=20), "n_resamples needs a classifier"),
-    (lambda: rates(MEAN_MAP, X, n_resamples=3), "n_resamples must be .* at least 20"),
-    (lambda: rates(MEAN_MAP, X, n_resamples=20, level=1.0), "level must be"),
+    (lambda: rates([1, 1, *[-1] * 3, 1, -1, -1], n_draws=20), "n_draws needs a classifier"),
+    (lambda: rates(MEAN_MAP, X, n_draws=3), "n_draws must be .* at least 20"),
+    (lambda: rates(MEAN_MAP, X, n_draws=20, level=1.0), "level must be"),
     (lambda: group_shares(Y, FRAME["id"][::-1], MEAN_MAP, FRAME), r"groups.loc\[X.index\]"),
     (lambda: rates(MEAN_MAP, X[:3]), "X must have the 8 instances of y"),
     (lambda: rates(truth=0 * ONES), "truth must be known everywhere, got 8 that"),
@@ -277,7 +277,7 @@ def test_bags_of_one_and_the_same_class_predict_it(cls, share):
         assert clf.objective_ == pytest.approx(0.0, abs=1e-12)
         np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-12)
     np.testing.assert_array_equal(clf.predict(X), 1 if share else -1)
-    np.testing.assert_array_equal(clf.labeling_, 1.0 if share else -1.0)
+    np.testing.assert_array_equal(clf.transduction_, 1.0 if share else -1.0)
 
 
 @each_class
@@ -328,6 +328,6 @@ def test_piqp_prints_nothing(capfd):
     ids=["decorated", "pipeline", "search"],
 )
 def test_a_warning_points_at_the_callers_line(call):
-    with pytest.warns(CutBagWarning) as caught:
+    with pytest.warns(SplitBagWarning) as caught:
         call()
     assert caught[0].filename == __file__

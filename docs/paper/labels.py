@@ -107,7 +107,7 @@ def algorithm_1(C=1.0, C_p=20.0, n_init=8, seed=0):
     0.2503 0.2503, rise 0
     """
     small = small_problem(seed)
-    settings = {"C": C, "C_p": C_p, "bag_weights": "bag", "init": "random", "n_init": n_init}
+    settings = {"C": C, "C_p": C_p, "bag_weights": "uniform", "init": "random", "n_init": n_init}
     fitted = AlterPropSVM(random_state=0, **settings).fit(small.X, small.y)
     rounds = list(fitted.history_)
     same_level = [b.objective - a.objective for a, b in pairwise(rounds) if a.C_star == b.C_star]

@@ -73,7 +73,7 @@ def equation_15(C=1.0, seed=0):
     _, every = labelings_of(small)
     features, unit = np.sqrt(min(C, 1.0)) * small.X, min(C, 1.0)  # so that values are near one
     programs = (build(features, every, C / unit) for build in (mkl_group, mkl_epigraph))
-    min_max, max_min = (solve(side, "clarabel", tol=1e-6, quiet=True).value for side in programs)
+    min_max, max_min = (solve(side, "clarabel", tol=1e-6, warn=False).value for side in programs)
     return unit * min_max, unit * max_min
 
 
@@ -166,4 +166,4 @@ def algorithm_2(C=1.0, seed=0):
     reached = planes.relax(small.X, feasible, C, solve=Solve(tol=1e-6))
     features, unit = np.sqrt(min(C, 1.0)) * small.X, min(C, 1.0)  # so that values are near one
     program = mkl_epigraph(features, every, C / unit)
-    return reached.value, unit * solve(program, "clarabel", tol=1e-6, quiet=True).value
+    return reached.value, unit * solve(program, "clarabel", tol=1e-6, warn=False).value

@@ -20,7 +20,7 @@ from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import bag_error, bag_r2_score
 from propcvx.bags.model_selection import BagKFold
 from propcvx.bags.targets import bag_target
-from propcvx.datasets import proportions_of
+from propcvx.datasets import bag_proportions
 from propcvx.estimators import BagClassifier, fit_grid
 
 Splits = Sequence[tuple[Indices, Indices]]
@@ -69,7 +69,7 @@ class Sample:
     @classmethod
     def in_bags(cls, X: Any, labels: Any, bags: ArrayLike) -> Sample:
         """The sample in which each bag's proportion is that of its labels."""
-        return cls(X, bag_target(bags, proportions_of(labels, bags)), labels)
+        return cls(X, bag_target(bags, bag_proportions(labels, bags)), labels)
 
     def take(self, rows: Indices) -> Sample:
         """The sample of some rows."""

@@ -16,8 +16,8 @@ from propcvx.estimators import (
     EcologicalRegression,
     InvCal,
     MeanMap,
-    printed_alter_psvm,
-    printed_conv_psvm,
+    paper_alter_psvm,
+    paper_conv_psvm,
 )
 from reproduction.other_methods import (
     VERSION,
@@ -107,7 +107,7 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
             grid_options={"C_p": "InvCal_C_p", "epsilon": "epsilons"},
         ),
         "alter-pSVM": MethodEntry(
-            lambda seed: printed_alter_psvm(random_state=seed),
+            lambda seed: paper_alter_psvm(random_state=seed),
             {"C": WEIGHTS, "C_p": BAG_WEIGHTS},
             options={
                 "n_init": "restarts",
@@ -117,7 +117,7 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
             },
         ),
         "conv-pSVM": MethodEntry(
-            lambda seed: printed_conv_psvm(),
+            lambda seed: paper_conv_psvm(),
             {"C": WEIGHTS, "epsilon": TUBES},
             options={"relaxation__oracle": "oracle", "relaxation__tol": "cuts_tol"},
             grid_options={
@@ -132,7 +132,7 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
         ),
         ECOLOGICAL: MethodEntry(lambda seed: GoodmanRegression(), kernels=LINEAR),
         FROM_INV_CAL: MethodEntry(
-            lambda seed: printed_alter_psvm(
+            lambda seed: paper_alter_psvm(
                 init=InvCal(C_p=1e4, solver_tol=TOL[InvCal]), annealing=False
             ),
             {"C": (0.1, 1.0), "C_p": (10.0, 100.0)},
@@ -144,7 +144,7 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
             lambda seed: AlterPropSVM(
                 *(1.0, 10.0),
                 init="mixed",
-                start_weight=0.0,
+                init_weight=0.0,
                 random_state=seed,
                 solver_tol=TOL[AlterPropSVM],
             )

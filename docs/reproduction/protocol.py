@@ -14,7 +14,7 @@ CHOICES = {
     "error_weights": ("bag", "size"),
     "ties": ("first", "last"),
     "gaussian": ("rbf", "exponential"),
-    "C_p_times": ("bag", "size"),
+    "C_p_times": ("uniform", "size"),
 }
 """Values of the options that have a few."""
 
@@ -82,7 +82,7 @@ class MethodOptions:
         Random starts of alter-pSVM, of which the smallest objective wins; 10 as printed.
     annealing : bool
         Whether C* rises from 1e-5 C (Algorithm 1) or is C at once.
-    C_p_times : "bag" or "size"
+    C_p_times : "uniform" or "size"
         Whether C_p weighs every bag alike, as printed, or times its size (the authors' program).
     alternating_tol : float
         A loop of Algorithm 1 stops when the objective falls by less, in units of C: 1e-4 as
@@ -112,7 +112,7 @@ class MethodOptions:
     InvCal_C_p: tuple[float, ...] = (0.1, 1.0, 10.0)
     restarts: int = 10
     annealing: bool = True
-    C_p_times: str = "bag"
+    C_p_times: str = "uniform"
     alternating_tol: float = 1e-4
     intercepts: tuple[str, ...] = ("center", "constant")
     cuts: tuple[int, ...] = (1, 2)

@@ -13,7 +13,7 @@ from propcvx import Bags, EcologicalRegression, bag_target, group_shares
 
 MODELS = (
     "EcologicalRegression",
-    "ShareMetric, EcologicalRegression",
+    "ProportionScaler, EcologicalRegression",
     "InvCal",
     "MeanMap",
     "AlterPropSVM",
@@ -54,12 +54,12 @@ def measure(data, kind, draw, method):
             if method == ALONE:
                 X = scale(group[:, None])
                 model = EcologicalRegression().fit(X, y)
-            n_resamples = 100 * (method in WITH_INTERVAL)
-            table = group_shares(y, group, model, X, truth=labels, n_resamples=n_resamples).groups
+            n_draws = 100 * (method in WITH_INTERVAL)
+            table = group_shares(y, group, model, X, y_true=labels, n_draws=n_draws).groups
             rates = table["estimate"].to_numpy()
-            if n_resamples:
-                held += list((table.low <= table.truth) & (table.truth <= table.high))
-                widths += list(100.0 * (table.high - table.low))
+            if n_draws:
+                held += list((table.ci_low <= table["true"]) & (table["true"] <= table.ci_high))
+                widths += list(100.0 * (table.ci_high - table.ci_low))
         truths.append(100.0 * (positive[group].mean() - positive[~group].mean()))
         estimates.append(100.0 * (rates[1] - rates[0]))
     truth, estimate = np.array(truths), np.array(estimates)

@@ -58,7 +58,7 @@ def measure(kernel, solver, kind, C):
         random = np.random.default_rng(seed)
         posed = program(solver, *problem(kind, random), C, random)
         try:
-            solution = solve(posed, solver, tol=TOL, quiet=True)
+            solution = solve(posed, solver, tol=TOL, warn=False)
         except SolverError:
             statuses.append("raised")
             continue

@@ -22,10 +22,10 @@ from propcvx import (
     EcologicalRegression,
     InvCal,
     MeanMap,
-    ShareMetric,
+    ProportionScaler,
     bag_target,
 )
-from propcvx.bags.targets import proportions_of
+from propcvx.bags.targets import bag_proportions
 from propcvx.datasets import bags_by_cluster, load_real, random_bags
 from propcvx.datasets.natural import NATURAL_SETS, natural_bags
 from propcvx.datasets.toy import BaggedData
@@ -44,14 +44,18 @@ LABELS = "told every label"
 
 METHODS = {
     "EcologicalRegression": EcologicalRegression(),
-    "ShareMetric, EcologicalRegression": make_pipeline(ShareMetric(), EcologicalRegression()),
+    "ProportionScaler, EcologicalRegression": make_pipeline(
+        ProportionScaler(), EcologicalRegression()
+    ),
     "InvCal": InvCal(),
     "MeanMap": MeanMap(),
     "AlterPropSVM": AlterPropSVM(),
-    "AlterPropSVM, the SVM alone": AlterPropSVM(start_weight=0.0),
+    "AlterPropSVM, the SVM alone": AlterPropSVM(init_weight=0.0),
     "AlterPropSVM, C = 1, mixed starts": mixed_psvm(random_state=0),
     "ConvPropSVM": ConvPropSVM(epsilon="rounding"),
-    "ShareMetric, ConvPropSVM": make_pipeline(ShareMetric(), ConvPropSVM(epsilon="rounding")),
+    "ProportionScaler, ConvPropSVM": make_pipeline(
+        ProportionScaler(), ConvPropSVM(epsilon="rounding")
+    ),
     "EcologicalRegression, Gaussian": EcologicalRegression(kernel="rbf"),
     "AlterPropSVM, Gaussian": AlterPropSVM(kernel="rbf"),
     LABELS: LogisticRegression(C=0.1, max_iter=1000),
@@ -59,7 +63,7 @@ METHODS = {
 BASELINES = ["soft labels", "proportion matching", "interpolating loss"]
 """Rows of the file whose methods left with commit dd6c1688, which has their twenty lines each."""
 ON_SETS = ["EcologicalRegression", "InvCal", "MeanMap", "AlterPropSVM", LABELS]
-SLOW = ("AlterPropSVM, C = 1, mixed starts", "ConvPropSVM", "ShareMetric, ConvPropSVM")
+SLOW = ("AlterPropSVM, C = 1, mixed starts", "ConvPropSVM", "ProportionScaler, ConvPropSVM")
 
 
 @cache
@@ -80,7 +84,7 @@ def loaded(data, kind, draw):
         bags = random_bags(labels, -(-len(X) * 4 // (5 * int(kind.split()[0]))), random)
     else:
         bags = random_bags(labels, int(kind.split()[1]), random)
-    return BaggedData(X, labels, bags, proportions_of(labels, bags))
+    return BaggedData(X, labels, bags, bag_proportions(labels, bags))
 
 
 def unequal_bags(n, random):

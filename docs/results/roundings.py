@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from study import HERE, REAL, complete, labelled
 
 from propcvx.datasets import BaggedData, random_bags
-from propcvx.estimators import printed_conv_psvm
+from propcvx.estimators import paper_conv_psvm
 from propcvx.relaxation import CuttingPlanes, RelaxationResult
 from propcvx.relaxation.rounding import ROUNDINGS
 
@@ -53,17 +53,17 @@ def measure(split, data, bag_size):
         for features, known in zip(parts[:2], parts[2:], strict=True)
     )
     recorded = Recorded(CuttingPlanes(oracle="coordinate", max_cuts=max(STOPS)))
-    printed_conv_psvm(C=1.0, relaxation=recorded).fit(train.X, train.y)
+    paper_conv_psvm(C=1.0, relaxation=recorded).fit(train.X, train.y)
     for stop, name in product(STOPS, ROUNDINGS):
         reached = Reached(recorded.rounds[min(stop, len(recorded.rounds)) - 1])
-        model = printed_conv_psvm(C=1.0, relaxation=reached, rounding=name)
+        model = paper_conv_psvm(C=1.0, relaxation=reached, rounding=name)
         model.fit(train.X, train.y)
         yield {
             "cuts": stop,
             "rounding": name,
             "accuracy": np.mean(model.predict(test.X) == test.labels),
             "bag_error": -model.score(test.X, test.y),
-            "right": np.mean(model.labeling_ == train.labels),
+            "right": np.mean(model.transduction_ == train.labels),
         }
 
 

@@ -13,8 +13,8 @@ from propcvx.bags.model_selection import BagKFold
 from propcvx.datasets import random_bags
 from propcvx.estimators import (
     InvCal,
-    printed_alter_psvm,
-    printed_conv_psvm,
+    paper_alter_psvm,
+    paper_conv_psvm,
 )
 
 BAG_SIZES = {"heart": (8, 16, 32, 64), "vote": (8, 16, 32, 64), "cod-rna.t": (2048, 4096, 8192)}
@@ -33,10 +33,10 @@ def walks(labels, seed):
         "random": {"init": "random", **at_once},
         "InvCal, annealed": {"init": InvCal(C_p=1e3)},
         "InvCal": {"init": InvCal(C_p=1e3), **at_once},
-        "conv-pSVM": {"init": printed_conv_psvm(), **at_once},
+        "conv-pSVM": {"init": paper_conv_psvm(), **at_once},
     }
     return {
-        name: printed_alter_psvm(random_state=seed, **setting) for name, setting in settings.items()
+        name: paper_alter_psvm(random_state=seed, **setting) for name, setting in settings.items()
     }
 
 
@@ -54,7 +54,7 @@ def measure(split, data, bag_size):
         yield {
             "start": start,
             "objective": model.objective_,
-            "right": 100.0 * np.mean(model.labeling_ == task.train.labels),
+            "right": 100.0 * np.mean(model.transduction_ == task.train.labels),
             "accuracy": 100.0 * np.mean(predicted == task.test.labels),
             "bag_error": bag_error(task.test.y, predicted),
         }

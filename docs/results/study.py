@@ -25,7 +25,7 @@ OVERLAPS = {"gaussians 1%": 0.01, "gaussians 10%": 0.1, "gaussians 25%": 0.25}
 
 def mixed_psvm(**parameters):
     """alter-pSVM from random labelings and two methods, with C = 1: what the studies are about."""
-    mixed = {"C": 1.0, "C_p": 10.0, "init": "mixed", "annealing": True, "start_weight": 0.0}
+    mixed = {"C": 1.0, "C_p": 10.0, "init": "mixed", "annealing": True, "init_weight": 0.0}
     return AlterPropSVM(**{**mixed, **parameters})
 
 

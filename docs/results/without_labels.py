@@ -21,7 +21,7 @@ from propcvx import (
     bag_target,
 )
 from propcvx.bags.metrics import bag_correlation, bag_deviance, bag_r2_score
-from propcvx.bags.targets import proportions_of
+from propcvx.bags.targets import bag_proportions
 from propcvx.datasets import bags_by_cluster, load_real, random_bags
 from propcvx.datasets.natural import NATURAL_SETS, natural_bags
 from propcvx.datasets.toy import BaggedData
@@ -60,7 +60,7 @@ def loaded(data, kind, draw):
         bags = bags_by_cluster(X, max(10, len(X) // 32), draw)
     else:
         bags = random_bags(labels, int(kind.split()[1]), draw)
-    return BaggedData(X, labels, bags, proportions_of(labels, bags))
+    return BaggedData(X, labels, bags, bag_proportions(labels, bags))
 
 
 def measure(data, kind, draw, method):
@@ -86,9 +86,9 @@ def measure(data, kind, draw, method):
         "larger": np.mean(labels == larger),
         "right_test": np.mean(predicted[test] == labels[test]),
         **vars(check),
-        "poor": check.poor,
+        "poor": check.is_poor,
         "certain": bag_error(y[train], predicted[train], by_size=True)
-        > 1.0 - check.majority + 1e-9,
+        > 1.0 - check.majority_accuracy + 1e-9,
         "error": bag_error(y[train], predicted[train]),
         "fitted": bag_r2_score(y[train], probabilities),
         "held_out_error": bag_error(y[train], held_out),

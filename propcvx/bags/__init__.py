@@ -1,6 +1,6 @@
 """What is known of labels: targets, bags and their shares, means, splitting, errors of bags."""
 
 from propcvx.bags.bags import Bags, sampling_epsilon
-from propcvx.bags.targets import bag_target, proportions_of
+from propcvx.bags.targets import bag_proportions, bag_target
 
-__all__ = ["Bags", "bag_target", "proportions_of", "sampling_epsilon"]
+__all__ = ["Bags", "bag_proportions", "bag_target", "sampling_epsilon"]

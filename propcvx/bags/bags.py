@@ -34,7 +34,7 @@ from propcvx.bags.targets import (
     names_of,
 )
 from propcvx.checks import check_number, check_share
-from propcvx.errors import CutBagWarning, InputError, warn
+from propcvx.errors import InputError, SplitBagWarning, warn
 
 JOINED = "; of targets joined one after the other, make one with bag_target of all their bags"
 """What would do where bags have become one, as their positions among the sorted ids are equal."""
@@ -104,7 +104,7 @@ class Bags:
     def from_target(cls, y: NDArray[np.void], *, table: bool = False) -> Bags:
         """Read a bag target, or a slice of one.
 
-        Bags that a slice has cut through are kept, with a :class:`~propcvx.errors.CutBagWarning`:
+        Bags that a slice has cut through are kept, with a :class:`~propcvx.errors.SplitBagWarning`:
         their proportion then holds only approximately.
 
         Parameters
@@ -490,5 +490,5 @@ def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
         f"{int(wrong.sum())} of {bags.n_bags} bags {fault} rows (the first is bag "
         f"{bags.name(bag)}, with {bags.sizes[bag]} {among} its {sizes[bag]} instances), so their "
         f"proportions hold only approximately{advice}.",
-        CutBagWarning,
+        SplitBagWarning,
     )

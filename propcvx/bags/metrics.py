@@ -81,10 +81,10 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
     return proportion_error(compared, numbers[instances], by_size=by_size)
 
 
-neg_bag_error = make_scorer(bag_error, greater_is_better=False)
+neg_bag_error_scorer = make_scorer(bag_error, greater_is_better=False)
 """Scorer for ``scoring=``: minus :func:`bag_error`."""
 
-neg_bag_error_by_size = make_scorer(bag_error, greater_is_better=False, by_size=True)
+neg_weighted_bag_error_scorer = make_scorer(bag_error, greater_is_better=False, by_size=True)
 """Scorer for ``scoring=``: minus :func:`bag_error`, bags weighted by their size."""
 
 
@@ -208,10 +208,10 @@ def bag_deviance(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     return float(2.0 * (sizes @ rel_entr(given, predicted)).sum() / sizes.sum())
 
 
-bag_r2 = make_scorer(bag_r2_score, response_method="predict_proba")
+bag_r2_scorer = make_scorer(bag_r2_score, response_method="predict_proba")
 """Scorer for ``scoring=``: :func:`bag_r2_score` of calibrated probabilities."""
 
-neg_bag_deviance = make_scorer(
+neg_bag_deviance_scorer = make_scorer(
     bag_deviance, greater_is_better=False, response_method="predict_proba"
 )
 """Scorer for ``scoring=``: minus :func:`bag_deviance` of calibrated probabilities."""

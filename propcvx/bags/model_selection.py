@@ -29,7 +29,7 @@ class BagKFold(BaseCrossValidator):
     bags of 32 to 63 are in random order among themselves.  Bags without a proportion are dealt
     after the others, so that each fold has a bag with one.  Where bags cross, the folds are whole
     bags of the first grouping; they cut those of the others, whose shares then hold approximately,
-    as a :class:`~propcvx.errors.CutBagWarning` says at the fit.
+    as a :class:`~propcvx.errors.SplitBagWarning` says at the fit.
 
     Parameters
     ----------

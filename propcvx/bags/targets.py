@@ -17,7 +17,7 @@ from propcvx.errors import InputError
 SHOWN = 5
 """How many bags a message names one by one."""
 
-ONE_CLASS = "propcvx.one_class_target(y, name) is the target of one of them against the rest"
+ONE_CLASS = "propcvx.binary_target(y, name) is the target of one of them against the rest"
 """What would do where there are several classes, and two can be handled."""
 
 UNIT_SUM = 1e-6
@@ -399,36 +399,55 @@ def some_of(ids: Sequence[Hashable]) -> str:
     return f"[{shown}{', ...' if len(ids) > SHOWN else ''}]"
 
 
-def proportions_of(
-    labels: ArrayLike, bags: Sequence[Hashable] | ArrayLike
-) -> dict[Hashable, float]:
-    """Share of positive instances of each bag, Equation (2), as :func:`bag_target` takes it.
+def bag_proportions(
+    labels: ArrayLike,
+    bags: Sequence[Hashable] | ArrayLike,
+    classes: Sequence[Hashable] | ArrayLike | None = None,
+) -> dict[Hashable, Any]:
+    """Proportion of positives in each bag, Equation (2), as :func:`bag_target` takes it.
 
     Parameters
     ----------
     labels : array of shape (n_instances,)
-        An instance is positive where its label is above 0.
+        Numbers, of which those above 0 are positive; or names of classes.
     bags : sequence of hashable, length n_instances, or bag target
-        The bag each instance is in.
+        The bag of each instance.
+    classes : sequence of hashable, optional
+        All classes, which may be numbers; by default the distinct names in ``labels``.
 
     Returns
     -------
     dict
-        Keyed by bag id.
+        Keyed by bag id; with names or ``classes`` each value is a dict keyed by class.
 
     Examples
     --------
-    >>> proportions_of([1, -1, 1, 1], ["a", "a", "b", "b"])
+    >>> bag_proportions([1, -1, 1, 1], ["a", "a", "b", "b"])
     {'a': 0.5, 'b': 1.0}
+    >>> bag_proportions(["x", "z", "x", "y"], ["a", "a", "b", "b"])
+    {'a': {'x': 0.5, 'y': 0.0, 'z': 0.5}, 'b': {'x': 0.5, 'y': 0.5, 'z': 0.0}}
     """
     check_same_order({"bags": bags, "labels": labels})
-    numbers = as_vector(labels)
-    if numbers is None:
+    values, numbers = _listed(labels), as_vector(labels)
+    named = classes is not None or any(isinstance(value, str) for value in values)
+    if any(map(_is_missing, values)) or (numbers is None and not named):
         raise InputError(
-            "labels must be a finite number for each instance, above 0 where it is positive, got "
-            f"{labels!r:.200}; leave out instances without a label."
+            "labels must be a finite number for each instance, above 0 where it is positive, or "
+            f"the name of its class, got {labels!r:.200}; leave out instances without a label."
         )
-    positive = numbers > 0.0
+    if not named:
+        return _proportions(np.asarray(numbers) > 0.0, bags)
+    names = sorted(set(values)) if classes is None else _listed(classes)
+    columns = [_proportions(np.array([value == name for value in values]), bags) for name in names]
+    return {
+        bag: {name: column[bag] for name, column in zip(names, columns, strict=True)}
+        for bag in columns[0]
+    }
+
+
+def _proportions(
+    positive: NDArray[np.bool_], bags: Sequence[Hashable] | ArrayLike
+) -> dict[Hashable, float]:
     if is_bag_target(bags):
         y = np.asarray(bags)
         present, codes = np.unique(y["bag"], return_inverse=True)
@@ -439,51 +458,11 @@ def proportions_of(
         raise InputError(
             f"bags must name the bag of each of the {len(positive)} instances, got {len(codes)}."
         )
-    shares = np.bincount(codes, positive) / np.bincount(codes)
-    return dict(zip(ids, shares.tolist(), strict=True))
+    proportions = np.bincount(codes, positive) / np.bincount(codes)
+    return dict(zip(ids, proportions.tolist(), strict=True))
 
 
-def class_proportions_of(
-    labels: ArrayLike,
-    bags: Sequence[Hashable] | ArrayLike,
-    classes: Sequence[Hashable] | ArrayLike | None = None,
-) -> dict[Hashable, dict[Hashable, float]]:
-    """Share of each class in each bag, as :func:`bag_target` takes it for several classes.
-
-    Parameters
-    ----------
-    labels : array of shape (n_instances,)
-        Names of classes.
-    bags : sequence of hashable, length n_instances, or bag target
-        The bag each instance is in.
-    classes : sequence of hashable, optional
-        All classes, where some may be in no bag; those of the labels without it.
-
-    Returns
-    -------
-    dict of dict
-        Keyed by bag id and class.
-
-    Examples
-    --------
-    >>> class_proportions_of(["x", "z", "x", "y"], ["a", "a", "b", "b"])
-    {'a': {'x': 0.5, 'y': 0.0, 'z': 0.5}, 'b': {'x': 0.5, 'y': 0.5, 'z': 0.0}}
-    """
-    check_same_order({"bags": bags, "labels": labels})
-    given = _listed(labels)
-    if any(map(_is_missing, given)):
-        raise InputError(
-            f"labels must name the class of each instance, got {labels!r:.200}; leave out those "
-            "without a label."
-        )
-    names = sorted(set(given)) if classes is None else _listed(classes)
-    columns = {name: proportions_of([each == name for each in given], bags) for name in names}
-    return {
-        bag: {name: column[bag] for name, column in columns.items()} for bag in columns[names[0]]
-    }
-
-
-def one_class_target(y: NDArray[np.void], name: Hashable) -> NDArray[np.void]:
+def binary_target(y: NDArray[np.void], name: Hashable) -> NDArray[np.void]:
     """The target of one class, which is then +1, against all others.
 
     Parameters
@@ -501,7 +480,7 @@ def one_class_target(y: NDArray[np.void], name: Hashable) -> NDArray[np.void]:
     --------
     >>> from propcvx import bag_target
     >>> y = bag_target([0, 1, 1], [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]], classes=["x", "y", "z"])
-    >>> one_class_target(y, "z")["proportion"]
+    >>> binary_target(y, "z")["proportion"]
     array([0. , 0.5, 0.5])
     """
     names = classes_of(y).tolist() if is_class_target(y) else []

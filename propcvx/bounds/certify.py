@@ -23,8 +23,8 @@ from propcvx.bounds.swap_search import SwapSearch
 from propcvx.bounds.table import Bound, find_bounds
 from propcvx.checks import check_labeling, check_number
 from propcvx.errors import (
-    CrossedBoundsError,
-    FailedBoundWarning,
+    BoundFailedWarning,
+    InconsistentBoundsError,
     InputError,
     warn,
 )
@@ -46,18 +46,18 @@ def certify(
     epsilon: Any = 0.0,
     C_p: float | None = None,
     loss: Any = "absolute",
-    bag_weights: Any = "bag",
+    bag_weights: Any = "uniform",
     kernel: Any = "linear",
     gamma: float | str = "scale",
     degree: int = 3,
     coef0: float = 1.0,
     intercept: str = "center",
-    kinds: Any = "auto",
+    bounds: Any = "auto",
     start: Any = None,
     time_limit: float = 60.0,
     tol: float = 1e-4,
     random_state: Any = 0,
-    on_event: Callable[[Event], None] = lambda event: None,
+    callback: Callable[[Event], None] = lambda event: None,
     verbose: bool = False,
 ) -> CertifiedInterval:
     r"""Bound the best labeling's value from both sides, until the bounds meet or time is over.
@@ -91,11 +91,11 @@ def certify(
         Weight of the proportion loss: the loss form, in which ``epsilon`` is not used.
     loss : str or ProportionLoss
         ``"absolute"`` or ``"squared"``, or a loss that you define.
-    bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
+    bag_weights : "uniform", "size", array of shape (n_bags,), dict or pandas Series
         What ``C_p`` is multiplied by for each bag, as in :class:`propcvx.AlterPropSVM`.
     kernel, gamma, degree, coef0, intercept
         As in :class:`propcvx.ConvPropSVM`.
-    kinds : "auto", str, object, or sequence of these
+    bounds : "auto", str, object, or sequence of these
         Bounds, computed in this order.  Names in ``propcvx.bounds.BOUNDS``: ``"enumeration"``,
         ``"bag_moments"`` and ``"branch_and_bound"``, which begins with it; ``"auto"`` takes
         branch and bound, and before it enumeration if there are few labelings.  A relaxation of the
@@ -111,7 +111,7 @@ def certify(
         Relative gap at which a labeling counts as proved optimal.
     random_state : int, RandomState or None
         Seed of the search for labelings.
-    on_event : callable
+    callback : callable
         Called with a :class:`propcvx.bounds.Event` at each improvement of the interval.
     verbose : bool
         Show progress.
@@ -120,7 +120,7 @@ def certify(
     -------
     CertifiedInterval
         It is returned after an interruption by Ctrl-C, too, once there is a labeling.  Where a
-        bound fails, the others count: a :class:`~propcvx.errors.FailedBoundWarning` and
+        bound fails, the others count: a :class:`~propcvx.errors.BoundFailedWarning` and
         ``failures`` name it.
 
     Raises
@@ -128,14 +128,14 @@ def certify(
     InputError
         If an argument cannot be used, or a bound cannot do the problem; the message says which
         can.
-    CrossedBoundsError
+    InconsistentBoundsError
         If a labeling's value is below a lower bound; the message names the bound.
     Exception
         The error of the first bound that failed, if nothing at all is proved.
 
     Warns
     -----
-    FailedBoundWarning
+    BoundFailedWarning
         If a bound failed and others did not.
 
     Examples
@@ -166,15 +166,15 @@ def certify(
     problem = LabelingProblem(data.bags, C, weights, loss, features=features)
     if problem.least_cost < 0.0:
         raise InputError(f"loss must not be negative, as gaps are relative, got {loss!r:.200}.")
-    bounds = find_bounds(kinds, problem)
+    chosen = find_bounds(bounds, problem)
     share, least = feature_map.share_of_bounds(C), problem.least_cost
     bar = tqdm(desc="nodes", disable=not verbose)
     with bar, one_thread(len(features)):
-        interval = Interval(tol, time_limit, on_event, progress=bar)
+        interval = Interval(tol, time_limit, callback, progress=bar)
         interval.gram_lower = lambda lower: lower - (1.0 - share) * max(lower - least, 0.0)
         search = SwapSearch.of(problem, interval)
         work = _Certification(search)
-        reason = work.run(bounds, start, check_random_state(random_state))
+        reason = work.run(chosen, start, check_random_state(random_state))
     return work.result(reason)
 
 
@@ -256,7 +256,7 @@ class _Certification:
         """Keep the error of a bound, so that the others are computed all the same."""
         try:
             yield
-        except (OutOfTimeError, CrossedBoundsError):
+        except (OutOfTimeError, InconsistentBoundsError):
             raise
         except Exception as error:
             self.failures[name] = error
@@ -266,13 +266,13 @@ class _Certification:
         problem, interval = self.search.problem, self.search.interval
         value = self.search.value(np.asarray(interval.labeling))
         if value > interval.upper * (1.0 + CROSSED):
-            raise CrossedBoundsError(
+            raise InconsistentBoundsError(
                 f"{interval.events[-1].bound!r} or another bound offered a labeling with the value "
                 f"{interval.upper:.6g}, and its value is {value:.6g}: infinite where y does not "
                 "allow it."
             )
         for name, error in self.failures.items():
-            warn(f"bound {name!r} failed: {error}", FailedBoundWarning)
+            warn(f"bound {name!r} failed: {error}", BoundFailedWarning)
         return CertifiedInterval(
             max(interval.lower, problem.least_cost),
             interval.upper,

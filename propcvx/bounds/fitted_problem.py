@@ -45,7 +45,8 @@ def arguments_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> 
     check_two_classes(len(fitted.classes_))
     taken = fitted._certified_form() | {name: getattr(fitted, name) for name in KERNEL}
     _check_same_data(fitted, X, y)
-    return {**arguments, **taken, "X": X, "y": y, "start": fitted.labeling_}
+    start = np.where(fitted.transduction_ == fitted.classes_[1], 1.0, -1.0)
+    return {**arguments, **taken, "X": X, "y": y, "start": start}
 
 
 def not_default(function: Callable[..., Any], arguments: Mapping[str, Any]) -> list[str]:
@@ -62,7 +63,8 @@ def check_two_classes(n_classes: int) -> None:
 
 def _check_same_data(fitted: KernelMethod, X: Any, y: Any) -> None:
     """Check what can be: numbers of instances and of features, and what a kernel remembers."""
-    seen, shape = (len(fitted.labeling_), fitted.n_features_in_), getattr(X, "shape", np.shape(X))
+    seen = len(fitted.transduction_), fitted.n_features_in_
+    shape = getattr(X, "shape", np.shape(X))
     if shape != seen or len(y) != seen[0]:
         raise InputError(
             f"X and y must be those of the fit: X of shape {seen}, got {shape} and "

@@ -1,7 +1,7 @@
 """The interval around the best labeling's value, while it closes and as it was reached.
 
 The interval only shrinks.  Where a labeling's value is below a lower bound, that is a
-:class:`~propcvx.errors.CrossedBoundsError`.
+:class:`~propcvx.errors.InconsistentBoundsError`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from propcvx.arrays import Array
 from propcvx.history import StopReason
-from propcvx.relaxation.bounds import Bounds, check_crossing, gap_between
+from propcvx.relaxation.bounds import Bounds, check_consistent, gap_between
 
 
 class OutOfTimeError(Exception):
@@ -81,7 +81,7 @@ class Interval:
         Relative gap at which it counts as closed.
     time_limit : float
         Seconds; infinity for none.
-    on_event : callable
+    callback : callable
         Called with every improvement.
     gram_lower : callable
         Turns a lower bound for the factor of a Gram matrix into one for the Gram matrix itself.
@@ -93,7 +93,7 @@ class Interval:
 
     tol: float
     time_limit: float = np.inf
-    on_event: Callable[[Event], None] = lambda event: None
+    callback: Callable[[Event], None] = lambda event: None
     gram_lower: Callable[[float], float] = lambda lower: lower
     progress: tqdm = field(default_factory=lambda: tqdm(disable=True), repr=False)
     lower: float = -np.inf
@@ -127,7 +127,7 @@ class Interval:
     def prove(self, bound: str, lower: float) -> None:
         """Take a lower bound of the problem as its features pose it, and who proved it."""
         lower = self.gram_lower(lower)
-        check_crossing(f"bound {bound!r}", lower, self.upper)
+        check_consistent(f"bound {bound!r}", lower, self.upper)
         if lower > self.lower:
             self.lower, self.prover = min(float(lower), self.upper), bound
             self._note(bound)
@@ -135,7 +135,7 @@ class Interval:
     def offer(self, bound: str, labeling: Array, upper: float) -> None:
         """Take a labeling, an upper bound on its value, and who computed it."""
         if upper < self.upper:
-            check_crossing(f"bound {self.prover!r}", self.lower, upper)
+            check_consistent(f"bound {self.prover!r}", self.lower, upper)
             self.upper, self.labeling = float(upper), labeling
             self.lower = min(self.lower, self.upper)
             self._note(bound)
@@ -154,7 +154,7 @@ class Interval:
         event = Event(self.seconds, bound, self.lower, self.upper)
         self.events.append(event)
         self.progress.set_postfix(lower=event.lower, upper=event.upper)
-        self.on_event(event)
+        self.callback(event)
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Bound:
     refuses : callable
         ``refuses(problem)`` says why it cannot do a problem and which bound can; None if it can.
     automatic : bool
-        Whether ``kinds="auto"`` has it.  The moment bound is not in it, as ``"branch_and_bound"``
+        Whether ``bounds="auto"`` has it.  The moment bound is not in it, as ``"branch_and_bound"``
         begins with it.
     finds : bool
         Whether it finds the best labeling itself, so that no search need come before it.
@@ -142,7 +142,7 @@ def relaxation_bound(
                 interval.check_time()
 
         parts = (problem.features, problem.feasible, problem.C)
-        solve = replace(FOR_BOUNDS, seconds=max(interval.time_limit - interval.seconds, 1.0))
+        solve = replace(FOR_BOUNDS, time_limit=max(interval.time_limit - interval.seconds, 1.0))
         result = relax(relaxation, *parts, prove, solve)
         for labeling in result.labelings:
             search.plane(labeling)
@@ -153,7 +153,7 @@ def relaxation_bound(
     return Bound(run, automatic=False, finds=finds)
 
 
-def find_bounds(kinds: Any, problem: LabelingProblem) -> dict[str, Bound]:
+def find_bounds(bounds: Any, problem: LabelingProblem) -> dict[str, Bound]:
     """Bounds by name: each a name in ``BOUNDS``, a :class:`Bound`, or any relaxation.
 
     ``"auto"`` is those that are automatic and do not refuse the problem.
@@ -163,21 +163,21 @@ def find_bounds(kinds: Any, problem: LabelingProblem) -> dict[str, Bound]:
     InputError
         If one is none of these, and the message lists the names; or if it refuses the problem.
     """
-    if isinstance(kinds, str) and kinds == "auto":
+    if isinstance(bounds, str) and bounds == "auto":
         able = [name for name in BOUNDS if not BOUNDS[name].refuses(problem)]
-        kinds = [name for name in able if BOUNDS[name].automatic]
-    bounds = by_name(kinds, {**BOUNDS, **RELAXATIONS})
+        bounds = [name for name in able if BOUNDS[name].automatic]
+    bounds = by_name(bounds, {**BOUNDS, **RELAXATIONS})
     for name, kind in bounds.items():
         bounds[name] = kind if isinstance(kind, Bound) else relaxation_bound(name, kind)
         if reason := bounds[name].refuses(problem):
-            raise InputError(f"kinds: {name!r} {reason}.")
+            raise InputError(f"bounds: {name!r} {reason}.")
     return bounds
 
 
-def by_name(kinds: Any, known: Mapping[str, Any]) -> dict[str, Any]:
+def by_name(bounds: Any, known: Mapping[str, Any]) -> dict[str, Any]:
     """Bounds and relaxations by name, each once.
 
-    Each of ``kinds`` is a name in ``known``, a :class:`Bound`, or a relaxation.
+    Each of ``bounds`` is a name in ``known``, a :class:`Bound`, or a relaxation.
 
     Raises
     ------
@@ -187,14 +187,14 @@ def by_name(kinds: Any, known: Mapping[str, Any]) -> dict[str, Any]:
 
     def find(kind: Any) -> Any:
         if isinstance(kind, str):
-            return known[check_choice("kinds", kind, known)]
+            return known[check_choice("bounds", kind, known)]
         if isfunction(kind):
             raise InputError(
-                f"kinds must be one of {list(known)}, a relaxation or a propcvx.bounds.Bound, got "
+                f"bounds must be one of {list(known)}, a relaxation or a propcvx.bounds.Bound, got "
                 f"the function {kind.__name__}; Bound({kind.__name__}) is one."
             )
-        return kind if isinstance(kind, Bound) else find_relaxation("kinds", kind)
+        return kind if isinstance(kind, Bound) else find_relaxation("bounds", kind)
 
-    once = each_once(kinds)
+    once = each_once(bounds)
     names = unique_names(name_of(kind.run if isinstance(kind, Bound) else kind) for kind in once)
     return dict(zip(names, map(find, once), strict=True))

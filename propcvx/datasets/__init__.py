@@ -1,6 +1,6 @@
 """Bags for studies: data with bags of their own, and ways to put data into bags."""
 
-from propcvx.bags.targets import proportions_of
+from propcvx.bags.targets import bag_proportions
 from propcvx.datasets.bag_generators import (
     bags_by_cluster,
     bags_by_feature,
@@ -23,6 +23,7 @@ __all__ = [
     "NATURAL_SETS",
     "TRUMP_FEATURES",
     "BaggedData",
+    "bag_proportions",
     "bags_by_cluster",
     "bags_by_feature",
     "bags_with_proportions",
@@ -34,6 +35,5 @@ __all__ = [
     "load_trump_2016",
     "make_two_bags",
     "natural_bags",
-    "proportions_of",
     "random_bags",
 ]

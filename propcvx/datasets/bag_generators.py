@@ -178,10 +178,10 @@ def equal_proportion_bags(
 
     Examples
     --------
-    >>> from propcvx.datasets import proportions_of
+    >>> from propcvx.datasets import bag_proportions
     >>> labels = np.repeat([1, -1], [8, 12])
     >>> chosen, bags = equal_proportion_bags(labels, 5, random_state=0)
-    >>> proportions_of(labels[chosen], bags)
+    >>> bag_proportions(labels[chosen], bags)
     {0: 0.4, 1: 0.4, 2: 0.4, 3: 0.4}
     """
     prior = float(np.mean(_vector("labels", labels) > 0))

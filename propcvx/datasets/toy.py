@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from propcvx.arrays import Array, Signs
-from propcvx.bags.targets import bag_target, proportions_of
+from propcvx.bags.targets import bag_proportions, bag_target
 from propcvx.checks import check_count
 from propcvx.errors import InputError
 
@@ -37,7 +37,7 @@ class BaggedData(NamedTuple):
     @classmethod
     def of(cls, X: Array, labels: NDArray[Any], bags: NDArray[Any]) -> BaggedData:
         """Labeled instances in bags, with the proportions that these have."""
-        return cls(X, labels.astype(np.int8), bags, proportions_of(labels, bags))
+        return cls(X, labels.astype(np.int8), bags, bag_proportions(labels, bags))
 
     @property
     def y(self) -> NDArray[np.void]:

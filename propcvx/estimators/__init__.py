@@ -12,8 +12,8 @@ from propcvx.estimators.means import (
     MeanMap,
     OneProgramClassifier,
 )
-from propcvx.estimators.metric import ShareMetric
-from propcvx.estimators.printed import printed_alter_psvm, printed_conv_psvm
+from propcvx.estimators.paper import paper_alter_psvm, paper_conv_psvm
+from propcvx.estimators.proportion_scaler import ProportionScaler
 from propcvx.estimators.second_moments import SecondMoments
 
 __all__ = [
@@ -27,11 +27,11 @@ __all__ = [
     "InvCal",
     "MeanMap",
     "OneProgramClassifier",
+    "ProportionScaler",
     "SecondMoments",
-    "ShareMetric",
     "check_fit",
     "fit_grid",
     "fit_means",
-    "printed_alter_psvm",
-    "printed_conv_psvm",
+    "paper_alter_psvm",
+    "paper_conv_psvm",
 ]

@@ -79,7 +79,7 @@ class AlterPropSVM(BagClassifier):
         Whether C* rises from 1e-5 C to C, but from the methods of ``"mixed"``, or is C at once.
         ``"auto"`` anneals random labelings and no others, because the result of annealing hardly
         depends on the first labeling.
-    start_weight : float
+    init_weight : float
         Share, in [0, 1), of the start in the classifier.  If the start that won is a method, the
         scores are a weighted mean of the SVM's scores and the method's, scaled to the same root
         mean square on the training instances.  0 is the SVM alone, as in the paper; if every label
@@ -89,7 +89,7 @@ class AlterPropSVM(BagClassifier):
     instance_loss : str or InstanceLoss
         The loss L, a name in ``INSTANCE_LOSSES`` or one of your own, with a weight for each row of
         X if it has weights.
-    bag_weights : "size", "bag", array of shape (n_bags,), dict or pandas Series
+    bag_weights : "size", "uniform", array of shape (n_bags,), dict or pandas Series
         Factor of C_p for each bag: its number of instances (as in the authors' program), 1 (as in
         the paper), or as given.  With 1, a wrong count by one label costs C_p / 64 in a bag of 64,
         so the shares of large bags are ignored unless C_p is large.
@@ -120,10 +120,9 @@ class AlterPropSVM(BagClassifier):
     Attributes
     ----------
     objective_ : float
-        Value of eq:pSVM_2 of ``labeling_`` and its SVM, before ``start_weight`` averages scores.
-    labeling_ : array of shape (n_instances,)
-        Labels -1, +1 of the training instances; with more than two classes, positions in
-        ``classes_``.
+        Value of eq:pSVM_2 of ``transduction_`` and its SVM, before ``init_weight`` averages scores.
+    transduction_ : array of shape (n_instances,)
+        Labels of the training instances, from ``classes_``, that the last SVM was fitted to.
     history_ : History
         Objective, C*, changed labels, solver, status and time of every round of the winner.
     n_iter_ : int, with two classes
@@ -135,7 +134,7 @@ class AlterPropSVM(BagClassifier):
         The weights that were used.
     init_ : "random", estimator or array, with two classes
         The start that won.
-    start_objectives_ : array, with two classes
+    init_objectives_ : array, with two classes
         Final objective of every start that was finished.
     coef_ : array of shape (1, n_features)
         Weights, for the linear kernel; a row for each of more than two classes.
@@ -155,8 +154,8 @@ class AlterPropSVM(BagClassifier):
     >>> fitted = AlterPropSVM().fit(X, y)
     >>> fitted.predict(X)
     array([ 1,  1, -1,  1, -1, -1])
-    >>> fitted.labeling_
-    array([ 1.,  1., -1.,  1., -1., -1.])
+    >>> fitted.transduction_
+    array([ 1,  1, -1,  1, -1, -1])
     >>> print(fitted.stop_reason_.value)
     the labeling step returned the labeling it was given
     """
@@ -169,7 +168,7 @@ class AlterPropSVM(BagClassifier):
     init: Any = "auto"
     n_init: int = 10
     annealing: bool | str = "auto"
-    start_weight: float = 0.4
+    init_weight: float = 0.4
     proportion_loss: Any = "absolute"
     instance_loss: Any = "hinge"
     bag_weights: Any = "size"
@@ -200,10 +199,10 @@ class AlterPropSVM(BagClassifier):
         )
         shown = tqdm(ends, desc="starts", total=len(starts), disable=not self.verbose)
         start, best = self._best(zip(starts, shown, strict=True))
-        if not (start.is_method and self.start_weight and _n_undecided(bags)):
+        if not (start.is_method and self.init_weight and _n_undecided(bags)):
             return best
         first = start.fitted(features, problem.bags)
-        return _averaged(best, first, self.start_weight, features, bags)
+        return _averaged(best, first, self.init_weight, features, bags)
 
     def _best(self, descents: Iterable[tuple[Start, Fitted]]) -> tuple[Start, Fitted]:
         """The best of where starts end, as far as they get, and its start.
@@ -221,9 +220,9 @@ class AlterPropSVM(BagClassifier):
             if not ends:
                 raise
             stopped_by = failure
-        self.start_objectives_ = np.array([end.objective for _, end in ends])
-        least = self.start_objectives_.min()
-        equal = self.start_objectives_ <= least + 2.0 * self.solver_tol * abs(least)
+        self.init_objectives_ = np.array([end.objective for _, end in ends])
+        least = self.init_objectives_.min()
+        equal = self.init_objectives_ <= least + 2.0 * self.solver_tol * abs(least)
         ties = [end for end, tied in zip(ends, equal, strict=True) if tied]
         start, best = min(ties, key=lambda end: not end[0].is_method)
         self.init_, self.n_iter_ = start.init, len(best.history)
@@ -243,7 +242,7 @@ class AlterPropSVM(BagClassifier):
         scaled = isinstance(self.C_p, str) and self.C_p == "scale"
         C_p: Any = RATIO * self.C_ * bags.mean_weight if scaled else self.C_p
         self.C_p_ = C_p
-        check_number("start_weight", self.start_weight, least=0.0, below=1.0)
+        check_number("init_weight", self.init_weight, least=0.0, below=1.0)
         check_number("tol", self.tol, least=0.0)
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter)

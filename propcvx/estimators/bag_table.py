@@ -169,7 +169,8 @@ def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
     r"""Fit EcologicalRegression or InvCal to the means of bags, as to their instances.
 
     They look at nothing else, so the weights and the bias are those of the fit to the instances.
-    There is no ``labeling_``, and of InvCal no ``predict_proba``, which is calibrated on instances.
+    There is no ``transduction_``, and of InvCal no ``predict_proba``, which is calibrated on
+    instances.
 
     Parameters
     ----------
@@ -217,7 +218,7 @@ def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
         )
     warn_if_unscaled(means)
     end = estimator._run(FeatureMap(Kernel(), means), table.bags.with_rounded_shares())
-    for of_another_fit in ("_calibration", "dual_coef_", "labeling_"):
+    for of_another_fit in ("_calibration", "dual_coef_", "transduction_"):
         estimator.__dict__.pop(of_another_fit, None)
     estimator._store_plane(np.array([-1, 1]), end)
     estimator._warn_if_inaccurate(means)

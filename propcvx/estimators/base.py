@@ -20,10 +20,9 @@ from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import bag_error
 from propcvx.bags.targets import (
-    class_proportions_of,
+    bag_proportions,
     is_bag_target,
     is_class_target,
-    proportions_of,
 )
 from propcvx.checks import check_number, check_same_order
 from propcvx.errors import (
@@ -185,7 +184,8 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             self.__dict__.pop(of_another_fit, None)
         if not bags.labels.all() and scores.ndim == 1:
             self._calibration = Calibration.of(scores, bags)
-        self.labeling_ = end.labeling - 1 if bags.multiclass else end.labeling
+        numbers = end.labeling - 1 if bags.multiclass else end.labeling > 0
+        self.transduction_ = data.classes[numbers.astype(np.intp)]
         self._store_plane(data.classes, end)
         self.feature_map_ = feature_map.without_features(data.X)
         if self.feature_map_.kernel.name != "linear":
@@ -288,19 +288,6 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         scores = self.decision_function(X)
         return self._calibration.probabilities(scores)
 
-    def transduce(self) -> NDArray[Any]:
-        """Labeling of the training instances that the method ended with, from ``classes_``.
-
-        Returns
-        -------
-        labels : array of shape (n_instances,)
-            In the training set's order.  Where a method labels instances itself, this can differ
-            from ``predict``, which uses the separating line alone.
-        """
-        check_is_fitted(self)
-        many = len(self.classes_) > 2
-        return self.classes_[self.labeling_ if many else (self.labeling_ > 0).astype(int)]
-
     def predict_proportions(self, X: Any, bags: Any) -> dict[Any, Any]:
         """Share of instances predicted positive in each bag, keyed by bag id.
 
@@ -319,8 +306,8 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         check_same_order({"X": X, "bags": bags})
         scores = self.decision_function(X)
         if scores.ndim == 1:
-            return proportions_of(scores, bags)
-        return class_proportions_of(self.classes_[scores.argmax(axis=1)], bags, self.classes_)
+            return bag_proportions(scores, bags)
+        return bag_proportions(self.classes_[scores.argmax(axis=1)], bags, self.classes_)
 
     def score(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> float:
         """Minus the bag error if ``y`` is a bag target, accuracy if it is labels.

@@ -17,7 +17,7 @@ from propcvx.estimators.scaling import known_variance, weight_of_hinge
 from propcvx.history import Fitted
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import RelaxationResult
-from propcvx.relaxation.bounds import Bounds, check_crossing
+from propcvx.relaxation.bounds import Bounds, check_consistent
 from propcvx.relaxation.rounding import ROUNDINGS
 from propcvx.relaxation.table import name_of, relax
 from propcvx.svm.kernels import FeatureMap
@@ -112,9 +112,8 @@ class ConvPropSVM(BagClassifier):
         The matrix M, the dual variables alpha and the labelings found.
     soft_labeling_ : array of shape (n_instances,), with two classes
         The labeling of the rounding.
-    labeling_ : array of shape (n_instances,)
-        The feasible labeling nearest to the classifier's scores, entries -1 and +1; with more than
-        two classes, positions in ``classes_``.
+    transduction_ : array of shape (n_instances,)
+        The feasible labeling nearest to the classifier's scores, from ``classes_``.
     history_ : History
         Objective, violation, cuts, solver, status and time of every round.
     n_iter_ : int, with two classes
@@ -216,6 +215,6 @@ class ConvPropSVM(BagClassifier):
                 upper = result.upper_bound(features, labelings, C, plane)
             except KeyboardInterrupt as interruption:
                 return interruption
-            check_crossing(f"relaxation {name_of(self.relaxation)}", result.lower, upper)
+            check_consistent(f"relaxation {name_of(self.relaxation)}", result.lower, upper)
             self.bounds_ = Bounds(result.lower, upper)
         return result.stopped_by

@@ -60,10 +60,11 @@ class EcologicalRegression(BagMeanClassifier):
         :math:`S = \sum_k \omega_k (m_k - \bar m)(m_k - \bar m)^\top`.  ``"evidence"`` is the most
         probable one: near 0.3 with few bags or noisy shares, and less the more bags there are, see
         :class:`Posterior`.
-    bag_weights : "size", "bag", array of shape (n_bags,), dict or pandas Series
+    bag_weights : "size", "uniform", array of shape (n_bags,), dict or pandas Series
         The weights :math:`\omega_k` of the bags: their numbers of instances, 1, or as given.  With
         ``"size"`` the variances of shares are taken to fall with the size; where large bags are as
-        far from the plane as small ones, intervals are too narrow, and those of ``"bag"`` less so.
+        far from the plane as small ones, intervals are too narrow, and those of ``"uniform"``
+        less so.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.svm.kernels.Kernel`.
@@ -100,9 +101,8 @@ class EcologicalRegression(BagMeanClassifier):
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
         That the program was solved.
-    labeling_ : array of shape (n_instances,)
-        Predicted labels -1, +1 of the training instances; with more than two classes, positions
-        in ``classes_``.
+    transduction_ : array of shape (n_instances,)
+        Predicted labels of the training instances, from ``classes_``.
     coef_ : array of shape (1, n_features)
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
@@ -197,7 +197,9 @@ class EcologicalRegression(BagMeanClassifier):
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     @available_if(lambda model: getattr(model, "posterior_", None) is not None)
-    def sample_shares(self, X: Any, random_state: Any = None, *, logistic: bool = False) -> Array:
+    def sample_probabilities(
+        self, X: Any, random_state: Any = None, *, logistic: bool = False
+    ) -> Array:
         """Probabilities of positives by a plane drawn from :class:`Posterior`.
 
         The bags do not tell how they rise with the score, so that an interval needs both ways.

@@ -41,34 +41,34 @@ class FitCheck:
 
     Attributes
     ----------
-    expected : float
+    expected_accuracy : float
         Share of right labels if the calibrated probabilities are right.  With bags that are places
         or schools it is six to twelve points too large, but for
         :class:`propcvx.EcologicalRegression` and :class:`propcvx.MeanMap`.  With as many columns as
         bags it is too large for all: with 60 columns and 40 bags by 8 to 25 points.
-    majority : float
+    majority_accuracy : float
         Share of right labels of predicting the larger class for all instances.
     correlation : float
         Correlation of the shares of bags with the mean probabilities of fits to other bags,
         weighted by size; NaN if all shares are equal.
-    explained : float
+    r2 : float
         Part of the variance of the shares that these mean probabilities explain, see
         :func:`propcvx.bags.metrics.bag_r2_score`; NaN if all shares are equal.
     n_bags : int
         Bags with a share.
-    smaller : float
+    minority_fraction : float
         Share of the instances that get the label of the smaller class.
     """
 
-    expected: float
-    majority: float
+    expected_accuracy: float
+    majority_accuracy: float
     correlation: float
-    explained: float
+    r2: float
     n_bags: int
-    smaller: float
+    minority_fraction: float
 
     @property
-    def poor(self) -> bool:
+    def is_poor(self) -> bool:
         """Whether there is evidence that predicting the larger class would be as good.
 
         Fewer labels are expected to be right, by more than 0.01; or there are 20 bags or more, and
@@ -76,9 +76,9 @@ class FitCheck:
         at most 2% of the labels are of the smaller class: they are nearly those of the larger.
         False proves nothing.
         """
-        if self.smaller <= FEW_LABELS:
+        if self.minority_fraction <= FEW_LABELS:
             return False
-        if self.expected < self.majority - BELOW_MAJORITY:
+        if self.expected_accuracy < self.majority_accuracy - BELOW_MAJORITY:
             return True
         return self.n_bags >= ENOUGH_BAGS and self._correlated_below(POOR)
 
@@ -87,11 +87,12 @@ class FitCheck:
         return bool(self.correlation < np.tanh(errors / np.sqrt(max(1, self.n_bags - 3))))
 
     def __str__(self) -> str:
-        told, uncorrelated = not np.isnan(self.explained), self._correlated_below(POOR)
-        if self.smaller <= FEW_LABELS:
-            verdict = f"{1.0 - self.smaller:.0%} of the instances get the label of the larger class"
+        told, uncorrelated = not np.isnan(self.r2), self._correlated_below(POOR)
+        if self.minority_fraction <= FEW_LABELS:
+            larger = 1.0 - self.minority_fraction
+            verdict = f"{larger:.0%} of the instances get the label of the larger class"
             verdict += ", and nothing speaks for this fit" if uncorrelated else ""
-        elif self.poor:
+        elif self.is_poor:
             verdict = "Do not use these labels"
         elif not told:
             verdict = "All shares are equal, so they cannot tell a good fit from a bad one"
@@ -103,13 +104,13 @@ class FitCheck:
             verdict += ", and little for it" if self._correlated_below(CHANCE) else ""
         lines = [
             f"{verdict}.",
-            f"{self.expected:.0%} of the labels are expected to be right, "
-            f"{self.majority:.0%} if all were of the larger class.",
+            f"{self.expected_accuracy:.0%} of the labels are expected to be right, "
+            f"{self.majority_accuracy:.0%} if all were of the larger class.",
         ]
         if told:
             lines.append(
                 f"Shares of held-out bags: correlation {self.correlation:.2f} with their mean "
-                f"probabilities, explained variance {self.explained:.0%}."
+                f"probabilities, explained variance {self.r2:.0%}."
             )
         return "\n".join(lines)
 
@@ -149,13 +150,13 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
     Examples
     --------
     >>> import numpy as np
-    >>> from propcvx import InvCal, bag_target, check_fit, proportions_of
+    >>> from propcvx import InvCal, bag_target, check_fit, bag_proportions
     >>> from propcvx.datasets import random_bags
     >>> random = np.random.RandomState(0)
     >>> labels = np.repeat([1, -1], 200)
     >>> X = labels[:, None] + random.normal(size=(400, 3))
     >>> bags = random_bags(labels, bag_size=10, random_state=0)
-    >>> y = bag_target(bags, proportions_of(labels, bags))
+    >>> y = bag_target(bags, bag_proportions(labels, bags))
     >>> print(check_fit(InvCal(), X, y, random_state=0))
     Nothing speaks against this fit.
     94% of the labels are expected to be right, 50% if all were of the larger class.
@@ -175,12 +176,12 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = No
         for inside, outside in folds.split(X, y) if told else ():
             held_out[outside] = predicted(model, X, y[inside], inside, outside)[1]
     return FitCheck(
-        expected=float(np.mean(np.where(positive, probabilities, 1.0 - probabilities))),
-        majority=max(share, 1.0 - share),
+        expected_accuracy=float(np.mean(np.where(positive, probabilities, 1.0 - probabilities))),
+        majority_accuracy=max(share, 1.0 - share),
         correlation=bag_correlation(y, held_out) if told else np.nan,
-        explained=bag_r2_score(y, held_out) if told else np.nan,
+        r2=bag_r2_score(y, held_out) if told else np.nan,
         n_bags=len(shares),
-        smaller=float(np.mean(positive == (share <= 0.5))),
+        minority_fraction=float(np.mean(positive == (share <= 0.5))),
     )
 
 

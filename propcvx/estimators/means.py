@@ -68,7 +68,7 @@ class BagMeanClassifier(OneProgramClassifier):
     """Base of those that see of a bag only its mean, with a weight of the loss of each bag."""
 
     _: KW_ONLY
-    bag_weights: Any = "bag"
+    bag_weights: Any = "uniform"
 
     def _loss_weights(self, apart: Bags) -> Array:
         """What the loss of each bag with a share is multiplied by.
@@ -115,7 +115,7 @@ class MeanMap(BagMeanClassifier):
         weighs N times less, and ``"scale"`` is N times larger; the paper does not say.
     fit_intercept : bool
         Whether there is an (unregularised) bias.
-    bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
+    bag_weights : "uniform", "size", array of shape (n_bags,), dict or pandas Series
         Weights of the bags in the least squares: equal, by number of instances, or as given.
         Labels known inside a bag are bags of one, and share its weight with the rest by the number
         of instances.
@@ -156,9 +156,8 @@ class MeanMap(BagMeanClassifier):
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
         That the program was solved.
-    labeling_ : array of shape (n_instances,)
-        Predicted labels -1, +1 of the training instances; with more than two classes, positions
-        in ``classes_``.
+    transduction_ : array of shape (n_instances,)
+        Predicted labels of the training instances, from ``classes_``.
     coef_ : array of shape (1, n_features)
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
@@ -271,7 +270,7 @@ class InvCal(BagMeanClassifier):
         for its share of 0 or 1, which is 0.
     scaled_epsilon : bool
         Divide epsilon by :math:`p_k (1 - p_k)`, so that it is in units of the proportion.
-    bag_weights : "bag", "size", array of shape (n_bags,), dict or pandas Series
+    bag_weights : "uniform", "size", array of shape (n_bags,), dict or pandas Series
         What C_p is multiplied by: 1 (the paper), the bag's number of instances, or as given.
         Labels known inside a bag are bags of one, and share its weight with the rest by the number
         of instances.
@@ -306,9 +305,8 @@ class InvCal(BagMeanClassifier):
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
         That the program was solved.
-    labeling_ : array of shape (n_instances,)
-        Predicted labels -1, +1 of the training instances; with more than two classes, positions
-        in ``classes_``.
+    transduction_ : array of shape (n_instances,)
+        Predicted labels of the training instances, from ``classes_``.
     coef_ : array of shape (1, n_features)
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)

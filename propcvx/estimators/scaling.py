@@ -25,7 +25,7 @@ ALIKE = 50.0
 
 CENTRED = 1e-6
 """Columns whose means are at most this share of their ranges differ on purpose: they come from a
-scaler, and perhaps a principal component analysis or :class:`propcvx.ShareMetric` after it."""
+scaler, and perhaps a principal component analysis or :class:`propcvx.ProportionScaler` after it."""
 
 
 def weight_of_hinge(C: Any, variance: Callable[[], float]) -> float:

@@ -92,9 +92,8 @@ class SecondMoments(OneProgramClassifier):
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
         That the program was solved.
-    labeling_ : array of shape (n_instances,)
-        Predicted labels -1, +1 of the training instances; with more than two classes, positions
-        in ``classes_``.
+    transduction_ : array of shape (n_instances,)
+        Predicted labels of the training instances, from ``classes_``.
     coef_ : array of shape (1, n_features)
         Weights, for the linear kernel, of scores with variance 1; a row for each of more than two
         classes.

@@ -51,25 +51,27 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
     if isinstance(labels, type) or not hasattr(labels, "predict_proba"):
         if hasattr(labels, "fit"):
             raise InputError(
-                f"labels must be a labeling, or a classifier fitted to bags with predict_proba, "
+                f"estimator must be a labeling, or a classifier fitted to bags with predict_proba, "
                 f"got {labels!r:.200}."
             )
         labeling = known_labels(labels, len(y)).astype(float)
         if fault := feasible.fault_of(labeling):
             raise InputError(
-                f"labels must have the shares of the bags, and {fault}; a fitted classifier in "
+                f"estimator must have the shares of the bags, and {fault}; a fitted classifier in "
                 "the place of its predictions is moved to the shares."
             )
         return (labeling > 0).astype(float)
     if X is None or np.shape(X)[0] != len(y):
         given = "None" if X is None else f"{np.shape(X)[0]}"
-        raise InputError(f"X must have the {len(y)} instances of y, for labels, got {given}.")
+        raise InputError(
+            f"X must have the {len(y)} instances of y, for the estimator, got {given}."
+        )
     classes, needed = (
         np.asarray(of).tolist() for of in (getattr(labels, "classes_", ()), classes_of(y))
     )
     if classes != needed:
         raise InputError(
-            f"labels must be a classifier of the classes of y, {needed}, of which the second is "
+            f"estimator must be a classifier of the classes of y, {needed}, of which the second is "
             f"positive, got one of {classes}."
         )
     probabilities = labels.predict_proba(X)[:, 1]
@@ -82,7 +84,7 @@ def resampled(
     y: NDArray[np.void],
     cells: Cells,
     feasible: FeasibleLabelings,
-    n_resamples: int,
+    n_draws: int,
     *,
     random_state: Any,
     n_jobs: int | None,
@@ -90,39 +92,40 @@ def resampled(
 ) -> Array:
     """Weights of positives by other probabilities that the bags allow, and labels drawn.
 
-    Each time probabilities for all instances are drawn, by ``sample_shares`` where the classifier
-    has a posterior and by :func:`of_drawn_bags` elsewhere, and then labels with these probabilities
-    and with the shares.
+    Each time probabilities for all instances are drawn, by ``sample_probabilities`` where the
+    classifier has a posterior and by :func:`of_drawn_bags` elsewhere, and then labels with these
+    probabilities and with the shares.
 
     Returns
     -------
     counts : array of shape (n_done, n_groups + n_cells)
-        Of groups and cells.  Fewer than ``n_resamples`` after an interruption by Ctrl-C, and none
+        Of groups and cells.  Fewer than ``n_draws`` after an interruption by Ctrl-C, and none
         if all shares are equal and there is no posterior, with a warning.
     """
     classifier = getattr(classifier, "best_estimator_", classifier)
     if not hasattr(classifier, "predict_proba"):
         raise InputError(
-            "n_resamples needs a classifier as labels, for other probabilities than its own, got a "
-            "labeling."
+            "n_draws needs a classifier, for other probabilities than its own, got a labeling."
         )
     bags = cells.bags
     steps = classifier if isinstance(classifier, Pipeline) else make_pipeline(classifier)
     draws: list[Any] = [partial(of_drawn_bags, classifier, X, y, bags)]
-    if hasattr(steps[-1], "sample_shares"):
+    if hasattr(steps[-1], "sample_probabilities"):
         seen = steps[:-1].transform(X) if len(steps) > 1 else X
-        draws = [partial(steps[-1].sample_shares, seen, logistic=each) for each in (False, True)]
+        draws = [
+            partial(steps[-1].sample_probabilities, seen, logistic=each) for each in (False, True)
+        ]
     elif not bags.labels.any() and len(np.unique(bags.proportions[bags.with_share])) < 2:
         warn("all shares are equal, so they tell no interval: it is NaN.", IllPosedWarning)
-        n_resamples = 0
-    seeds = check_random_state(random_state).randint(2**31, size=n_resamples)
+        n_draws = 0
+    seeds = check_random_state(random_state).randint(2**31, size=n_draws)
     counts = [np.empty((0, len(cells.bag)))]
     each = Parallel(n_jobs, return_as="generator")(
         delayed(_resample)(draw, RandomState(seed), cells, feasible)
         for draw, seed in zip(cycle(draws), seeds, strict=False)
     )
     try:
-        counts.extend(tqdm(each, desc="resamples", total=n_resamples, disable=not verbose))
+        counts.extend(tqdm(each, desc="resamples", total=n_draws, disable=not verbose))
     except KeyboardInterrupt:
         warn(f"interrupted: intervals are from {len(counts) - 1} resamples.", PropCVXWarning)
     return cells.with_groups(np.vstack(counts))

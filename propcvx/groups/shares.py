@@ -40,10 +40,10 @@ class GroupShares(Readable):
         A row for each group, with the columns
 
         - ``n``: its number of instances;
-        - ``least``, ``most``: bounds on its share, from the published shares alone;
+        - ``lower_bound``, ``upper_bound``: of its share, from the published shares alone;
         - ``estimate``: that of the classifier or labeling;
-        - ``low``, ``high``: the interval of the estimate;
-        - ``truth``.
+        - ``ci_low``, ``ci_high``: the interval of the estimate;
+        - ``true``: by ``y_true``.
 
         Only what the arguments ask for has a column.
     cells : pandas DataFrame
@@ -67,13 +67,13 @@ class GroupShares(Readable):
 def group_shares(
     y: NDArray[Any],
     groups: Any,
-    labels: Any = None,
+    estimator: Any = None,
     X: Any = None,
     *,
-    truth: Any = None,
+    y_true: Any = None,
     sample_weight: Any = None,
     epsilon: Any = 0.0,
-    n_resamples: int = 0,
+    n_draws: int = 0,
     level: float = 0.9,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -90,13 +90,13 @@ def group_shares(
     ----------
     y : bag target of shape (n_instances,)
         Of two classes, made by :func:`propcvx.bag_target`; of a table the second of the sorted
-        names of classes is positive.  For ``n_resamples`` the target to which the classifier was
+        names of classes is positive.  For ``n_draws`` the target to which the classifier was
         fitted, unless it has a posterior.
     groups : array of shape (n_instances,), DataFrame, dict of arrays, or callable
         The group of each instance: any value that can be sorted, also True and False.  With
         several columns, each combination that occurs is a group.  A function of X returns one of
         these.
-    labels : labeling of shape (n_instances,) or fitted classifier, optional
+    estimator : fitted classifier, or labeling of shape (n_instances,), optional
         The source of the estimates.  A labeling, of -1 and +1, must have the shares of the bags.
         The probabilities of a classifier are taken for those of independent labels; given the
         numbers of positives of the bags, they are other ones
@@ -104,7 +104,7 @@ def group_shares(
     X : array, sparse matrix or DataFrame of shape (n_instances, n_features), optional
         Needed for a classifier and for groups that are a function.  For a pipeline, columns may
         have any type.
-    truth : labeling of shape (n_instances,), optional
+    y_true : labeling of shape (n_instances,), optional
         The true labels, to compare with: -1 and +1, or names of classes with a table.
     sample_weight : array of shape (n_instances,), optional
         Weights above 0, for instance of a survey: the share of a group, with its bounds and
@@ -112,7 +112,7 @@ def group_shares(
         count instances, and refits of classifiers have no weights.
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
-    n_resamples : int
+    n_draws : int
         Number of estimates for the interval, whose ends are their quantiles: 0 for no interval,
         otherwise at least 20.  Each is of labels drawn with the shares
         of the bags, by probabilities that the bags allow.  For
@@ -153,51 +153,51 @@ def group_shares(
     >>> from propcvx import bag_target
     >>> y = bag_target(["a"] * 4 + ["b"] * 4, {"a": 0.75, "b": 0.25})
     >>> print(group_shares(y, ["old", "old", "young", "old", "old", "young", "young", "young"]))
-           n least  most
+           n lower_bound upper_bound
     group
-    old    4 50.0% 100.0%
-    young  4  0.0%  50.0%
+    old    4       50.0%      100.0%
+    young  4        0.0%       50.0%
     """
     if not is_bag_target(y):
         raise InputError(f"y must be a bag target, got {type(y).__name__}; see propcvx.bag_target.")
     several = groups if isinstance(groups, Mapping) else {"groups": groups}
-    others = {"labels": labels, "truth": truth, "sample_weight": sample_weight}
+    others = {"estimator": estimator, "y_true": y_true, "sample_weight": sample_weight}
     check_same_order({"X": X, "y": y, **several, **others})
     cells = Cells.of(groups, X, Bags.from_target(y), sample_weight)
     feasible = FeasibleLabelings.of(cells.bags, epsilon)
     weighted = cells.sets @ sp.diags_array(cells.weights)
     bounds = cells.sharp(feasible.lower, feasible.upper)
-    columns: dict[str, Any] = dict(zip(("least", "most"), bounds, strict=True))
-    if labels is not None:
-        columns["estimate"] = weighted @ expected(labels, X, y, feasible)
-    if n_resamples:
-        check_count("n_resamples", n_resamples, least=FEW)
+    columns: dict[str, Any] = dict(zip(("lower_bound", "upper_bound"), bounds, strict=True))
+    if estimator is not None:
+        columns["estimate"] = weighted @ expected(estimator, X, y, feasible)
+    if n_draws:
+        check_count("n_draws", n_draws, least=FEW)
         check_number("level", level, above=0.0, below=1.0)
         settings = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
-        counts = resampled(labels, X, y, cells, feasible, n_resamples, **settings)
+        counts = resampled(estimator, X, y, cells, feasible, n_draws, **settings)
         ends = (1.0 - level) / 2, (1.0 + level) / 2
-        columns["low"], columns["high"] = (
+        columns["ci_low"], columns["ci_high"] = (
             np.quantile(counts, ends, axis=0) if len(counts) >= FEW else [np.nan] * 2
         )
-    if truth is not None:
-        columns["truth"] = weighted @ (_complete(truth, y) > 0)
+    if y_true is not None:
+        columns["true"] = weighted @ (_complete(y_true, y) > 0)
     positive = classes_of(y).tolist()[1]
     return GroupShares(*_tables(cells, weighted.sum(axis=1), columns), positive)
 
 
-def _complete(truth: Any, y: NDArray[np.void]) -> Signs:
+def _complete(y_true: Any, y: NDArray[np.void]) -> Signs:
     """True labels, each -1 or +1."""
     if is_class_target(y):
-        numbers = class_numbers("truth", truth, classes_of(y).tolist(), len(y))
+        numbers = class_numbers("y_true", y_true, classes_of(y).tolist(), len(y))
         labels = np.array([0, -1, 1], dtype=np.int8)[numbers]
     else:
         try:
-            labels = known_labels(truth, len(y))
+            labels = known_labels(y_true, len(y))
         except InputError as error:
-            raise InputError(f"truth: {error}") from error
+            raise InputError(f"y_true: {error}") from error
     if not labels.all():
         raise InputError(
-            f"truth must be known everywhere, got {(labels == 0).sum()} that are not; a negative "
+            f"y_true must be known everywhere, got {(labels == 0).sum()} that are not; a negative "
             "of two classes is -1, as 2 * labels - 1 makes of 0."
         )
     return labels

@@ -14,8 +14,8 @@ from propcvx.plotting.style import BLUE, GREY, VERMILION, axes_of
 POINT: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "markersize": 5}
 CROSS: dict[str, Any] = {"color": VERMILION, "marker": "x", "linestyle": "", "markersize": 6}
 RANGES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
-    ("least", "most", "bounds", {"color": GREY, "alpha": 0.3, "linewidth": 9}),
-    ("low", "high", "interval", {"color": BLUE, "linewidth": 2}),
+    ("lower_bound", "upper_bound", "bounds", {"color": GREY, "alpha": 0.3, "linewidth": 9}),
+    ("ci_low", "ci_high", "interval", {"color": BLUE, "linewidth": 2}),
 )
 """Columns of the ends of each range, its name, and how it is drawn."""
 
@@ -41,7 +41,7 @@ def group_ranges(result: GroupShares, ax: Axes | None = None) -> Axes:
     for low, high, label, style in RANGES:
         if low in table:
             ax.hlines(places, table[low], table[high], label=label, **style)
-    for column, marks in (("estimate", POINT), ("truth", CROSS)):
+    for column, marks in (("estimate", POINT), ("true", CROSS)):
         if column in table:
             ax.plot(table[column], places, label=column, **marks)
     ax.set_yticks(places, names)
@@ -65,14 +65,16 @@ def estimates_and_truth(result: GroupShares, ax: Axes | None = None) -> Axes:
     Axes
     """
     table = result.cells
-    if missing := {"estimate", "truth"} - set(table.columns):
+    if missing := {"estimate", "true"} - set(table.columns):
         raise InputError(f"result must have estimates and truth, got no {sorted(missing)}.")
     ax, ends = axes_of(ax), np.array([0.0, 1.0])
     ax.plot(ends, ends, color=GREY, linewidth=1)
-    if "low" in table:
-        ax.vlines(table["truth"], table["low"], table["high"], color=GREY, alpha=0.4, linewidth=1)
+    if "ci_low" in table:
+        ax.vlines(
+            table["true"], table["ci_low"], table["ci_high"], color=GREY, alpha=0.4, linewidth=1
+        )
     ax.scatter(
-        table["truth"],
+        table["true"],
         table["estimate"],
         s=8 + 80 * table["n"] / table["n"].max(),
         color=BLUE,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from propcvx.arrays import Array, Weight
-from propcvx.errors import CrossedBoundsError, SolverError
+from propcvx.errors import InconsistentBoundsError, SolverError
 from propcvx.relaxation.oracles import Oracle
 from propcvx.svm.step import LabelingSVM, best_multiple
 from propcvx.text import Readable
@@ -24,16 +24,16 @@ CROSSED = 1e-6
 """Share of an upper bound by which a lower one may be above it for rounding."""
 
 
-def check_crossing(who: str, lower: float, upper: float) -> None:
+def check_consistent(who: str, lower: float, upper: float) -> None:
     """Check that no lower bound is above an upper one.
 
     Raises
     ------
-    CrossedBoundsError
+    InconsistentBoundsError
         If it is, by more than rounding explains; the message begins with ``who``.
     """
     if not lower <= upper + CROSSED * abs(upper):
-        raise CrossedBoundsError(
+        raise InconsistentBoundsError(
             f"{who}: the lower bound {lower:.6g} is above the upper bound {upper:.6g}, so one of "
             "them is none; a lower bound has to hold for every feasible labeling, a solver's "
             "error counted in, and minus infinity says that nothing is proved."
@@ -51,7 +51,7 @@ def gap_between(lower: float, upper: float) -> float:
 class Bounds(Readable):
     """Bounds on the value of the best feasible labeling.
 
-    A lower bound above the upper one is a :class:`~propcvx.errors.CrossedBoundsError`.
+    A lower bound above the upper one is a :class:`~propcvx.errors.InconsistentBoundsError`.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Bounds(Readable):
     upper: float
 
     def __post_init__(self) -> None:
-        check_crossing("Bounds", self.lower, self.upper)
+        check_consistent("Bounds", self.lower, self.upper)
 
     @property
     def gap(self) -> float:

@@ -9,9 +9,9 @@ import numpy as np
 
 from propcvx.arrays import Array
 from propcvx.checks import check_labeling, check_number
-from propcvx.errors import CrossedBoundsError, InputError, PropCVXError
+from propcvx.errors import InconsistentBoundsError, InputError, PropCVXError
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.relaxation.bounds import check_crossing, gap_between, labeling_upper_bound
+from propcvx.relaxation.bounds import check_consistent, gap_between, labeling_upper_bound
 from propcvx.relaxation.result import RelaxationResult
 from propcvx.relaxation.rounding import ROUNDINGS
 from propcvx.relaxation.table import FOR_BOUNDS, RELAXATIONS, each_once, find_relaxation, name_of
@@ -31,7 +31,7 @@ def compare_relaxations(
     C: float = 1.0,
     relaxations: Any = tuple(RELAXATIONS),
     *,
-    labels: Any = None,
+    y_true: Any = None,
     epsilon: Any = 0.0,
     intercept: str = "center",
     time_limit: float = 60.0,
@@ -45,7 +45,7 @@ def compare_relaxations(
         As in :class:`propcvx.ConvPropSVM`.
     relaxations : object, or sequence of objects
         With the method ``relax``, or names in ``propcvx.relaxation.RELAXATIONS``.
-    labels : array of shape (n_instances,), optional
+    y_true : array of shape (n_instances,), optional
         True labels -1 and +1.
     time_limit : float
         Seconds of a relaxation, between its rounds and in its solver; soon after, it is ended.
@@ -59,7 +59,7 @@ def compare_relaxations(
         ``loss`` of the relaxation and its ``value``; ``lower`` and ``upper``, which bound the
         hinge value of the best labeling, ``upper`` being the value of the labeling of the rounding
         ``"best"``; their ``gap``; ``best_upper``, the least of all rows; ``accuracy`` of that
-        labeling, with ``labels``; ``cpu_seconds``, ``rounds``, and ``history``, pairs of processor
+        labeling, with ``y_true``; ``cpu_seconds``, ``rounds``, and ``history``, pairs of processor
         time and lower bound; ``status``, one of "done", "out of time", "refused", "failed",
         "crashed", with the ``reason``.
 
@@ -80,7 +80,7 @@ def compare_relaxations(
     feature_map = data.feature_map(method)
     (features, _), share = feature_map.lifted(intercept), feature_map.share_of_bounds(C)
     feasible = FeasibleLabelings.of(data.bags, epsilon)
-    true = None if labels is None else check_labeling("labels", labels, len(features))
+    true = None if y_true is None else check_labeling("y_true", y_true, len(features))
     found = [find_relaxation("relaxations", relaxation) for relaxation in each]
     rows: list[Row] = []
     for name, relaxation in zip(unique_names(map(name_of, each)), found, strict=True):
@@ -94,9 +94,9 @@ def compare_relaxations(
             continue
         row["lower"] *= share
         try:
-            check_crossing(f"kind {row['kind']!r}", row["lower"], best)
+            check_consistent(f"kind {row['kind']!r}", row["lower"], best)
             row["gap"] = gap_between(row["lower"], row["upper"])
-        except CrossedBoundsError as error:
+        except InconsistentBoundsError as error:
             row |= {"lower": None, "status": "refused", "reason": str(error)}
     return rows
 
@@ -120,7 +120,7 @@ def _measure(
             raise TimeoutError
 
     try:
-        solve = Solve(tol=FOR_BOUNDS.tol, seconds=time_limit)
+        solve = Solve(tol=FOR_BOUNDS.tol, time_limit=time_limit)
         result = solved(relaxation, features, feasible, C, on_round, solve)
     except TimeoutError:
         result, status = reached[-1], "out of time"

@@ -15,7 +15,7 @@ from propcvx.arrays import Array, Weight
 from propcvx.checks import Shapes, check_count, check_fields, check_number, named
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.relaxation.bounds import check_crossing, lower_bound
+from propcvx.relaxation.bounds import check_consistent, lower_bound
 from propcvx.relaxation.masters import MASTERS
 from propcvx.relaxation.oracles import ORACLES, Cut, check_cut
 from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds
@@ -84,7 +84,7 @@ class CuttingPlanes(Relaxation):
             numbers: Shapes = dict.fromkeys(("value", "upper", "level"), ())
             shapes = {"alpha": alpha.shape, "mu": (len(labelings),), **numbers}
             check_fields("master", solution, shapes, {"upper": np.inf})
-            check_crossing("master", solution.value, solution.upper)
+            check_consistent("master", solution.value, solution.upper)
             alpha = off_zero(solution.alpha, C)
             cut = oracle(alpha)
             check_cut(source, cut, features, feasible, alpha)

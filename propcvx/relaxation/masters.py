@@ -105,7 +105,7 @@ def restricted_master(
         if "W" in answer.variables:
             upper = min(upper, problem.primal(answer.variables["W"]))
         whole = replace(answer, gap=relative_gap(value, upper))
-        limited = bool(solve.options) or solve.seconds < np.inf
+        limited = bool(solve.options) or solve.time_limit < np.inf
         check_gap(answer.solver, "the restricted master", whole, BOUNDS_GAP, limited)
         weights = mu[:, None] * ((labelings * alpha) @ features)
         alpha = settled(alpha, (labelings * (weights @ features.T)).sum(axis=0), C)

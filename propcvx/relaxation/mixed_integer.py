@@ -40,14 +40,14 @@ class MixedInteger(Relaxation):
 
     Parameters
     ----------
-    seconds : float
+    time_limit : float
         Time limit; infinity for none, which other solvers than SCIP and Gurobi need.
     max_instances : int
         Most instances that it sets out to solve.
     """
 
     _: KW_ONLY
-    seconds: float = 60.0
+    time_limit: float = 60.0
     max_instances: int = 200
 
     def _relax(
@@ -63,9 +63,9 @@ class MixedInteger(Relaxation):
         best = starting_point(svm, feasible)
         program = constrained_psvm(features, feasible, C, value=best.value)
         begun, status, lower = perf_counter(), USER_LIMIT, 0.0
-        limit = min(check_seconds("seconds", self.seconds), solve.seconds)
+        limit = min(check_seconds("time_limit", self.time_limit), solve.time_limit)
         try:
-            answer = solve(program, seconds=limit)
+            answer = solve(program, time_limit=limit)
         except SolverError as failure:
             if perf_counter() - begun < limit:
                 raise  # else the time ran out before there was any labeling

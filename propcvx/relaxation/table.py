@@ -12,7 +12,7 @@ from propcvx.arrays import Array, Weight
 from propcvx.checks import Shapes, check_fields, named
 from propcvx.errors import InputError
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.relaxation.bounds import check_crossing
+from propcvx.relaxation.bounds import check_consistent
 from propcvx.relaxation.cutting_planes import CuttingPlanes
 from propcvx.relaxation.lifted import Diffrac, Lifted
 from propcvx.relaxation.mixed_integer import MixedInteger
@@ -87,7 +87,7 @@ def _check(name: str, result: RelaxationResult, feasible: FeasibleLabelings) -> 
     numbers: Shapes = {"value": (), "lower": (), "upper": (), "alpha": (n,)}
     vectors: Shapes = {"weights": result.vectors.shape[:1], "vectors": (None, n)}
     check_fields(source, result, {**numbers, **vectors}, {"lower": -np.inf, "upper": np.inf})
-    check_crossing(source, result.lower, result.upper)
+    check_consistent(source, result.lower, result.upper)
     if np.min(result.weights) < 0.0 or not result.history:
         raise InputError(
             f"{source} must return weights >= 0 and a history of at least one round; got "

@@ -16,7 +16,7 @@ from propcvx.errors import (
     InputError,
     ResidualsError,
     SolverError,
-    UncheckedWarning,
+    UncheckedResidualsWarning,
     UnsupportedSolverError,
     warn,
 )
@@ -60,12 +60,12 @@ class Solve:
 
     Attributes
     ----------
-    solver, tol, residuals, quiet
+    solver, tol, residuals, warn
         As of :func:`solve`, but by default without residuals, and without a warning of its own.
     options : mapping
         Handed to the solver as they are.
-    seconds : float
-        Time limit of each call, for the solvers that know one; others run to their end.
+    time_limit : float
+        Seconds of each call, for the solvers that know one; others run to their end.
 
     Examples
     --------
@@ -80,31 +80,33 @@ class Solve:
     tol: float = 1e-8
     options: Mapping[str, Any] = field(default_factory=dict)
     residuals: bool = False
-    quiet: bool = True
-    seconds: float = np.inf
+    warn: bool = False
+    time_limit: float = np.inf
 
     def __post_init__(self) -> None:
         check_number("tol", self.tol, above=0.0)
-        check_seconds("seconds", self.seconds)
+        check_seconds("time_limit", self.time_limit)
 
-    def __call__(self, program: Program, *, warm: Any = None, seconds: float = np.inf) -> Solution:
+    def __call__(
+        self, program: Program, *, warm_start: Any = None, time_limit: float = np.inf
+    ) -> Solution:
         """Solve a program, see :func:`solve`."""
-        begun, seconds = perf_counter(), check_seconds("seconds", seconds)
+        begun, allowed = perf_counter(), check_seconds("time_limit", time_limit)
         _check_parameters(program)
         failures: list[SolverError] = []
         usable: list[Solution] = []
         solvers = _solvers_of(self.solver, program)
-        for solver, _ in solvers if seconds < np.inf else ():
-            solver.options(self.tol, {}, seconds)  # which refuses a limit that it does not know
+        for solver, _ in solvers if allowed < np.inf else ():
+            solver.options(self.tol, {}, allowed)  # which refuses a limit that it does not know
         for solver, options in solvers:
             options = {**self.options, **options}
-            limit = min(seconds, self.seconds if solver.time_limit else np.inf)
+            limit = min(allowed, self.time_limit if solver.time_limit else np.inf)
             left = limit - (perf_counter() - begun)
             if left <= 0.0 and (failures or usable):
                 continue
             try:
                 left = max(left, SHORTEST)
-                answer = _best_answer(solver, program, self.tol, options, left, warm)
+                answer = _best_answer(solver, program, self.tol, options, left, warm_start)
             except SolverError as failure:
                 failures.append(failure)
                 continue
@@ -114,7 +116,7 @@ class Solve:
         if not usable:
             raise _failure_of_all(failures)
         best = min(usable, key=_rank)
-        if best.status != cp.OPTIMAL and not self.quiet:
+        if best.status != cp.OPTIMAL and self.warn:
             _warn_of(program, best)
         leave_values(program, best)
         variables = {key: np.array(part, dtype=float) for key, part in best.variables.items()}
@@ -128,9 +130,9 @@ def solve(
     *,
     tol: float = 1e-8,
     residuals: bool = True,
-    warm: Any = None,
-    quiet: bool = False,
-    seconds: float = np.inf,
+    warm_start: Any = None,
+    warn: bool = True,
+    time_limit: float = np.inf,
     **options: Any,
 ) -> Solution:
     """Solve a program and say how good the answer is.
@@ -152,15 +154,14 @@ def solve(
         what the solver's own tolerances are set to.
     residuals : bool
         Whether to recompute residuals and the duality gap.  Loops go without.
-    warm : object
-        Where to begin: ``Solution.warm`` of an earlier answer to the same program.  What the
+    warm_start : object
+        Where to begin: ``Solution.warm_start`` of an earlier answer to the same program.  What the
         solver asked cannot use is a cold start.
-    quiet : bool
-        Whether to leave it to the caller, who sees the status, to warn of an answer that is not
-        within the tolerance.  A fit of hundreds of solves warns once.
-    seconds : float
-        A time limit for all solvers together, handed to each by the name that it has for it; each
-        time one is asked again for more, it has as long.
+    warn : bool
+        Whether to warn of an answer that is not within the tolerance; its status tells, too.
+    time_limit : float
+        Seconds for all solvers together, handed to each by the name that it has for it; each time
+        one is asked again for more, it has as long.
     **options
         Handed to the solver as they are, over those for ``tol``.
 
@@ -185,7 +186,7 @@ def solve(
     InaccurateSolutionWarning
         If the best there is comes from a solver that stopped before its tolerance, or whose answer
         has relative residuals above 1% where no gap is known.
-    UncheckedWarning
+    UncheckedResidualsWarning
         If residuals do not cover a part of the problem: cones that CVXPY approximates.
 
     Notes
@@ -202,8 +203,8 @@ def solve(
     >>> print(f"{answer.value:.3f} {answer.variables['w'][0]:.3f} {answer.status}")
     0.222 0.667 optimal
     """
-    once = Solve(solver, tol, options, residuals, quiet)
-    return once(Program.of(program), warm=warm, seconds=seconds)
+    once = Solve(solver, tol, options, residuals, warn)
+    return once(Program.of(program), warm_start=warm_start, time_limit=time_limit)
 
 
 def _check_parameters(program: Program) -> None:
@@ -291,7 +292,7 @@ def _best_answer(
         best = answer if best is None else min(best, answer, key=_rank)
         if stuck or best.status != cp.OPTIMAL_INACCURATE or best.gap is None:
             break
-        before, warm = chosen, best.warm
+        before, warm = chosen, best.warm_start
     limited = bool(options) or seconds < np.inf
     check_gap(solver.name, program.name, best, tol, limited)
     return cast(Solution, best)
@@ -371,7 +372,10 @@ def _with_residuals(program: Program, answer: Solution) -> Solution:
     try:
         residuals = residuals_of(program.problem)
     except ResidualsError as refusal:
-        warn(f"{program.name} is solved and its residuals not checked: {refusal}", UncheckedWarning)
+        warn(
+            f"{program.name} is solved and its residuals not checked: {refusal}",
+            UncheckedResidualsWarning,
+        )
         return answer
     far = answer.gap is None and residuals.relative > FAR[1]
     status = cp.OPTIMAL_INACCURATE if far and answer.status == cp.OPTIMAL else answer.status

@@ -42,14 +42,14 @@ class Solution(Readable):
         programs whose structure does not say how to make an answer feasible.
     residuals : Residuals or None
         Recomputed from the problem; None with ``residuals=False``, or if a part of the problem is
-        not covered, which an ``UncheckedWarning`` names.
+        not covered, which an ``UncheckedResidualsWarning`` names.
     build_seconds, solve_seconds : float
         Wall time to bring the program into the solver's form, and in the solver: if it does not
         report it, all of the call except ``build_seconds``.
     iterations : int or None
         Iterations, if the solver reports them.
-    warm : object
-        Where the solver ended, for ``solve(..., warm=...)`` on the same program.  It is not
+    warm_start : object
+        Where the solver ended, for ``solve(..., warm_start=...)`` on the same program.  It is not
         pickled.
 
     Examples
@@ -76,7 +76,7 @@ class Solution(Readable):
     build_seconds: float = 0.0
     solve_seconds: float = np.nan
     iterations: int | None = None
-    warm: Any = None
+    warm_start: Any = None
 
     def __str__(self) -> str:
         """How it ended, how good it is, and what it has; the names of arrays with their shapes."""
@@ -97,7 +97,7 @@ class Solution(Readable):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "warm": None}
+        return {**self.__dict__, "warm_start": None}
 
 
 def _shapes(arrays: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ class Solver:
         The name users give, in capital or small letters.
     run : callable
         ``run(program, options, warm) -> Solution`` solves the program for the values that its
-        parameters have.  ``warm`` is ``Solution.warm`` of an earlier answer, or None.
+        parameters have.  ``warm`` is ``Solution.warm_start`` of an earlier answer, or None.
     options_of : callable
         ``options_of(tol)`` gives the options for a tolerance, by name.
     classes : frozenset of ProblemClass
@@ -99,7 +99,7 @@ class Solver:
             if not self.time_limit:
                 raise InputError(
                     f"no option of solver {self.name!r} for a limit of {seconds:.3g} seconds is "
-                    f"known: set seconds to infinity, and hand it to the solver as an option of "
+                    f"known: leave time_limit out, and hand it to the solver as an option of "
                     f"its own, as in solver=[({self.name!r}, {{...}})]."
                 )
             chosen[self.time_limit] = seconds

@@ -11,7 +11,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from propcvx.errors import InputError, LicenceError, PropCVXError, SolverError
+from propcvx.errors import InputError, LicenseError, PropCVXError, SolverError
 from propcvx.programs import Program
 from propcvx.solvers.solution import Solution
 
@@ -71,7 +71,7 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
         build_seconds=built - start,
         solve_seconds=solved - built,
         iterations=None if statistics is None else statistics.num_iters,
-        warm=problem,
+        warm_start=problem,
     )
 
 
@@ -94,7 +94,7 @@ def failure_of(
     refused = [each for each in options if re.search(rf"['\"(]{re.escape(each)}['\",]", str(error))]
     if refused:
         return InputError(f"solver {name!r} has no options {refused}, or not such: {error}")
-    category = LicenceError if LICENCE.search(str(error)) else SolverError
+    category = LicenseError if LICENCE.search(str(error)) else SolverError
     message = f"{name} failed on {program.name}: {type(error).__name__}: {error}"
     return category(message, name, cp.SOLVER_ERROR)
 

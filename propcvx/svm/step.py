@@ -41,7 +41,7 @@ class Separator:
         By how much its objective may exceed the best one for its labeling.
     solver, status : str
         Who answered, and how.
-    warm : object
+    warm_start : object
         Where the solver ended, for the next call.
     """
 
@@ -55,7 +55,7 @@ class Separator:
     gap: float = 0.0
     solver: str = ""
     status: str = ""
-    warm: Any = None
+    warm_start: Any = None
 
 
 Step = Callable[[Array, float, Separator | None], Separator]
@@ -109,7 +109,8 @@ class SVMStep:
     def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
         """Solve, from where the separator before ended, and take the bias that is best for w."""
         parameters = svm_dual_parameters(labeling, C / self._unit**2 * self.loss.weights)
-        solution = self.solve(self._program.set(**parameters), warm=after and after.warm)
+        program, start = self._program.set(**parameters), after and after.warm_start
+        solution = self.solve(program, warm_start=start)
         box = parameters["lower"], parameters["upper"]
         v = feasible_in_box(solution.variables["v"], *box)
         weights, ties = self._posed.T @ v, labeling
@@ -136,7 +137,7 @@ class SVMStep:
             gap=self._unit**2 * gap_of(solution),
             solver=solution.solver,
             status=solution.status,
-            warm=solution.warm,
+            warm_start=solution.warm_start,
             **others,
         )
 
@@ -185,7 +186,7 @@ class LossStep(SVMStep):
     def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
         """Solve, from where the separator before ended."""
         program = self._program.set(y=labeling, C=C / self._unit**2)
-        solution = self.solve(program, warm=after and after.warm)
+        solution = self.solve(program, warm_start=after and after.warm_start)
         weights, offset = solution.variables["w"], float(solution.variables["b"])
         return self._separator(labeling, weights, offset, solution, ties=labeling)
 

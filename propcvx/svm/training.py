@@ -182,18 +182,18 @@ def weighted(bags: Bags, sample_weight: Any) -> Bags:
 
 
 def bag_weights(weights: Any, bags: Bags) -> Array:
-    """Weight of each bag: 1 for ``"bag"``, its number of instances for ``"size"``, or as given.
+    """Weight of each bag: 1 for ``"uniform"``, its number of instances for ``"size"``, or as given.
 
     An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and may have
     other bags too.  Labels that are apart and the rest of their bag
     (:meth:`~propcvx.bags.bags.Bags.with_known_apart`) share its weight by the number of instances.
     """
     if isinstance(weights, str):
-        if check_choice("bag_weights", weights, ("bag", "size")) == "size":
+        if check_choice("bag_weights", weights, ("uniform", "size")) == "size":
             return bags.sizes.astype(float)
         given = np.ones(bags.n_bags)
     else:
-        wanted = f"'bag', 'size', or one positive number per bag ({bags.n_bags})"
+        wanted = f"'uniform', 'size', or one positive number per bag ({bags.n_bags})"
         given = bags.each("bag_weights", weights, wanted, np.nextafter(0.0, 1.0), np.inf)
     _, code = np.unique(bags.codes, return_inverse=True)
     return np.asarray(given * (bags.sizes / np.bincount(code, bags.sizes)[code]))
@@ -211,7 +211,7 @@ def proportion_term(
     loss : str or ProportionLoss
         Of the classes as they were given.
     C_p : float
-    weights : "size", "bag", array of shape (n_bags,), dict or pandas Series
+    weights : "size", "uniform", array of shape (n_bags,), dict or pandas Series
         What ``C_p`` is multiplied by, see :func:`bag_weights`.
     bags : Bags
     """

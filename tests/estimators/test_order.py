@@ -13,9 +13,9 @@ from propcvx import (
     InvCal,
     MeanMap,
     SecondMoments,
+    bag_proportions,
     bag_target,
     certify,
-    proportions_of,
 )
 from propcvx.errors import InfeasibleLabelingError
 from propcvx.labelings.losses import ProportionLoss
@@ -51,14 +51,14 @@ def test_other_rows_names_and_classes_give_the_same_scores(method, exchanged, se
     ids = names[problem.y["bag"][order]]
     known = np.where(np.arange(20) % 4 == 0, problem.labels, 0)
     labels = sign * problem.labels[order]
-    y = bag_target(problem.y["bag"], proportions_of(problem.labels, problem.y["bag"]), known)
-    moved = bag_target(ids, proportions_of(labels, ids), sign * known[order])
+    y = bag_target(problem.y["bag"], bag_proportions(problem.labels, problem.y["bag"]), known)
+    moved = bag_target(ids, bag_proportions(labels, ids), sign * known[order])
     first = METHODS[method].fit(problem.X, y)
-    scores, labeling = first.decision_function(problem.X), first.labeling_
+    scores, labeling = first.decision_function(problem.X), first.transduction_
     second = METHODS[method].fit(problem.X[order], moved)
     again = sign * second.decision_function(problem.X)
     np.testing.assert_allclose(again, scores, rtol=0.0, atol=1e-6 * np.abs(scores).max())
-    np.testing.assert_array_equal(sign * second.labeling_, labeling[order])
+    np.testing.assert_array_equal(sign * second.transduction_, labeling[order])
 
 
 @pytest.mark.parametrize("method", ["alter", "alter, conv", "conv"])
@@ -70,7 +70,7 @@ def test_sorted_rows_tell_nothing_of_equal_instances(method):
     for sign in (1, -1):
         y = bag_target(bags, dict.fromkeys(range(6), 0.5))
         fitted = METHODS[method].fit(X, y)
-        assert np.mean(fitted.labeling_ == sign * labels) < 0.6
+        assert np.mean(fitted.transduction_ == sign * labels) < 0.6
         assert fitted.score(X, sign * labels) < 0.6
 
 
@@ -79,7 +79,7 @@ def test_a_loss_is_of_the_positives(seed):
     """Shares that no count has, and a loss that is not symmetric."""
     problem = small_problem(seed, (3, 4, 5, 6), n_features=3)
     bags, shares = problem.y["bag"], np.random.RandomState(seed).uniform(size=4)
-    given = {"annealing": True, "C": 1.0, "C_p": 0.5, "start_weight": 0.0}
+    given = {"annealing": True, "C": 1.0, "C_p": 0.5, "init_weight": 0.0}
     first = AlterPropSVM(init=problem.labels, proportion_loss=TOO_MANY, **given)
     second = AlterPropSVM(init=-problem.labels, proportion_loss=TOO_FEW, **given)
     first.fit(problem.X, bag_target(bags, shares))
@@ -88,8 +88,8 @@ def test_a_loss_is_of_the_positives(seed):
         second.decision_function(problem.X), -first.decision_function(problem.X), atol=1e-6
     )
     sizes = np.bincount(bags)
-    gaps = np.bincount(bags, first.labeling_ > 0) / sizes - shares
-    hinge = np.maximum(0.0, 1.0 - first.labeling_ * first.decision_function(problem.X)).sum()
+    gaps = np.bincount(bags, first.transduction_ > 0) / sizes - shares
+    hinge = np.maximum(0.0, 1.0 - first.transduction_ * first.decision_function(problem.X)).sum()
     value = 0.5 * np.square(first.coef_).sum() + hinge + 0.5 * sizes @ TOO_MANY.of(gaps)
     assert first.objective_ == pytest.approx(value, rel=1e-6)
 

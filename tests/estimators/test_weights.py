@@ -44,7 +44,7 @@ POSITIVE = np.random.RandomState(1).uniform(0.2, 3.0, size=len(Y))
 # --- what weights mean ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bag_weights", ["bag", "size"])
+@pytest.mark.parametrize("bag_weights", ["uniform", "size"])
 def test_mean_map_is_that_of_weighted_means(bag_weights):
     clf = MeanMap(0.1, bag_weights=bag_weights, solver_tol=1e-12).fit(X, Y, POSITIVE)
     member = Y["bag"] == np.arange(4)[:, None]
@@ -60,11 +60,13 @@ def test_mean_map_is_that_of_weighted_means(bag_weights):
     assert slopes.sum() == pytest.approx(2.0 * prior - 1.0)
 
 
-@pytest.mark.parametrize("bag_weights", ["bag", "size", np.array([1.0, 5.0, 0.1, 2.0])])
+@pytest.mark.parametrize("bag_weights", ["uniform", "size", np.array([1.0, 5.0, 0.1, 2.0])])
 @pytest.mark.parametrize("C_p", first(1, [1.0, 1e-4, 1e4]))
 def test_inv_cal_is_that_of_weighted_means_and_bags(bag_weights, C_p):
     y, n = bag_target(Y["bag"], p := np.array([0.25, 0.4, 0.5, 2 / 3])), PROBLEM.bags.sizes
-    by_name = {"bag": np.ones(4), "size": n}[bag_weights] if isinstance(bag_weights, str) else None
+    by_name = (
+        {"uniform": np.ones(4), "size": n}[bag_weights] if isinstance(bag_weights, str) else None
+    )
     member = Y["bag"] == np.arange(4)[:, None]
     totals = member @ WEIGHTS
     means = (member * WEIGHTS) @ X / totals[:, None]
@@ -96,7 +98,7 @@ def svm_value(features, labels, C, bias=False):
 @pytest.mark.parametrize("C", first(1, [1.0, 1e-6, 1e3]))
 def test_alter_ends_in_a_minimum_of_the_weighted_objective(C, loss):
     """No other labels of a bag are better for its scores, nor another plane for its labels."""
-    clf = AlterPropSVM(C, 2.0 * C, proportion_loss=loss, init="mixed", start_weight=0.0).set_params(
+    clf = AlterPropSVM(C, 2.0 * C, proportion_loss=loss, init="mixed", init_weight=0.0).set_params(
         n_init=3, random_state=0, solver_tol=1e-9
     )
     clf.fit(X, Y, WEIGHTS)
@@ -110,12 +112,12 @@ def test_alter_ends_in_a_minimum_of_the_weighted_objective(C, loss):
         losses = WEIGHTS * np.maximum(0.0, 1.0 - labels * scores)
         return objective(labels, 0.5 * norm + C * losses.sum())
 
-    assert clf.objective_ == pytest.approx(value_of(clf.labeling_), rel=1e-6)
-    best = objective(clf.labeling_, svm_value(X, clf.labeling_, C * WEIGHTS, bias=True))
+    assert clf.objective_ == pytest.approx(value_of(clf.transduction_), rel=1e-6)
+    best = objective(clf.transduction_, svm_value(X, clf.transduction_, C * WEIGHTS, bias=True))
     assert clf.objective_ == pytest.approx(best, rel=1e-5)
     for members in bags.members:
         for code in range(2 ** len(members)):
-            other = clf.labeling_.copy()
+            other = clf.transduction_.copy()
             other[members] = 2.0 * (code >> np.arange(len(members)) & 1) - 1.0
             assert value_of(other) >= clf.objective_ * (1.0 - 1e-4)
 

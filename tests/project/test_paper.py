@@ -117,4 +117,4 @@ def test_figure_1_is_solved_to_proved_optimality(toy, intercept):
     planes = CuttingPlanes(oracle="sweep")
     clf = ConvPropSVM(relaxation=planes, intercept=intercept, solver_tol=1e-9).fit(toy.X, y)
     assert clf.bounds_.gap < 1e-6
-    np.testing.assert_array_equal(clf.labeling_, toy.labels)
+    np.testing.assert_array_equal(clf.transduction_, toy.labels)

@@ -234,7 +234,7 @@ def test_bounds_enclose_the_best_labeling(eight):
     best = min(values)
     assert optimum <= best + VALUE
     assert clf.bounds_.lower <= best + VALUE
-    reached = values[labelings.tolist().index(clf.labeling_.tolist())]
+    reached = values[labelings.tolist().index(clf.transduction_.tolist())]
     assert best - VALUE <= clf.bounds_.upper <= reached + VALUE
 
 

@@ -122,7 +122,7 @@ class SemidefiniteOracle(BaseOracle):
         quadratic = weighted @ weighted.T
         size = float(np.linalg.norm(quadratic, 2)) or 1.0
         program = lifted_quadratic(quadratic / size, self.feasible)
-        answer = solve(program, self.solver, tol=self.tol, residuals=False, quiet=True)
+        answer = solve(program, self.solver, tol=self.tol, residuals=False, warn=False)
         largest = lifting.largest(
             quadratic / size,
             answer.duals["diagonal"],

@@ -129,12 +129,12 @@ class MixedIntegerOracle(BaseOracle):
         As in every oracle.
     tol : float
         Relative gap of the solver, SCIP.
-    seconds : float
+    time_limit : float
         Its time limit.
     """
 
     tol: float = 1e-6
-    seconds: float = 60.0
+    time_limit: float = 60.0
 
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
@@ -144,7 +144,7 @@ class MixedIntegerOracle(BaseOracle):
             return Cut(self.feasible.best(np.zeros(len(alpha))), 0.0, 0.0)
         unit, n = weighted / norm, len(alpha)
         program = exact_separation(unit, np.ones(n), self.feasible)
-        answer = solve(program, "scip", tol=self.tol, residuals=False, seconds=self.seconds)
+        answer = solve(program, "scip", tol=self.tol, residuals=False, time_limit=self.time_limit)
         labeling = np.where(answer.variables["z"] > 0.5, 1.0, -1.0)
         labeling = ascend(labeling, unit, self.feasible)
         value = violation_value(self.features, labeling, alpha)

@@ -483,7 +483,7 @@ def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Sol
         duals,
         iterations=steps,
         gap=best.relative_gap,
-        warm=Warm(end.plane, end.width),
+        warm_start=Warm(end.plane, end.width),
     )
 
 

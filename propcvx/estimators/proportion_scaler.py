@@ -21,7 +21,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(eq=False, repr=False)
-class ShareMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class ProportionScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     r"""Multiply each column by the correlation of its bag means with the shares.
 
     Column j is multiplied by :math:`|r_j|^q`, where :math:`r_j` is the correlation of
@@ -49,13 +49,13 @@ class ShareMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     >>> from propcvx import ConvPropSVM, bag_target
     >>> X = np.array([[0.0, 9.0], [1.0, -9.0], [1.0, 9.0], [2.0, -9.0], [2.0, 9.0], [3.0, -9.0]])
     >>> y = bag_target([0, 0, 1, 1, 2, 2], [0.0, 0.5, 1.0])
-    >>> make_pipeline(ShareMetric(), ConvPropSVM()).fit(X, y).predict(X)
+    >>> make_pipeline(ProportionScaler(), ConvPropSVM()).fit(X, y).predict(X)
     array([-1, -1, -1,  1,  1,  1])
     """
 
     power: float = 1.0
 
-    def fit(self, X: Any, y: NDArray[Any]) -> ShareMetric:
+    def fit(self, X: Any, y: NDArray[Any]) -> ProportionScaler:
         """Weigh the columns.
 
         Parameters

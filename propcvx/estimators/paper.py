@@ -9,7 +9,7 @@ from propcvx.estimators.conv import ConvPropSVM
 from propcvx.relaxation import CuttingPlanes
 
 
-def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
+def paper_alter_psvm(**parameters: Any) -> AlterPropSVM:
     """alter-pSVM as printed: from random labelings, the SVM alone, C_p weighs every bag alike.
 
     The tolerance of the solver is that of the stored results: the last digits decide ties.
@@ -21,15 +21,15 @@ def printed_alter_psvm(**parameters: Any) -> AlterPropSVM:
 
     Examples
     --------
-    >>> printed_alter_psvm(C_p=10.0, random_state=0).init
+    >>> paper_alter_psvm(C_p=10.0, random_state=0).init
     'random'
     """
     printed = {"C": 1.0, "C_p": 10.0, "init": "random", "n_init": 10, "annealing": True}
-    others = {"bag_weights": "bag", "start_weight": 0.0, "solver_tol": 1e-6}
+    others = {"bag_weights": "uniform", "init_weight": 0.0, "solver_tol": 1e-6}
     return AlterPropSVM(**{**printed, **others, **parameters})
 
 
-def printed_conv_psvm(**parameters: Any) -> ConvPropSVM:
+def paper_conv_psvm(**parameters: Any) -> ConvPropSVM:
     """conv-pSVM as printed: one cut, with the oracle of eq:inf, and no bias but the centring.
 
     The solver is that of the stored results: the last digits of alpha can decide which cut is next.
