@@ -121,7 +121,7 @@ def outcome(model, X, y, weights=None):
     bounds = getattr(model, "bounds_", None)
     return {
         "scores": model.decision_function(X).round(12).tolist(),
-        "labels": model.transduce().tolist(),
+        "labels": model.transduction_.tolist(),
         "objective": float(model.objective_),
         "rounds": len(model.history_),
         "stop": model.stop_reason_.name,

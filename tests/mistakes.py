@@ -309,7 +309,13 @@ THIRDS = pd.DataFrame(0.33, index=["a", "b"], columns=["x", "y", "z"])
 
 def shares_of(*names, error=InputError, **options):
     """A call of ``group_shares``, of a fit to the table and groups of it where it has no others."""
-    options = {"y": Y, "groups": REGION, "labels": MeanMap().fit(TABLE, Y), "X": TABLE, **options}
+    options = {
+        "y": Y,
+        "groups": REGION,
+        "estimator": MeanMap().fit(TABLE, Y),
+        "X": TABLE,
+        **options,
+    }
     return Mistake(lambda: group_shares(**options), names, error)
 
 
@@ -376,7 +382,7 @@ _TABLES = {
     ),
     "groups without X": shares_of("X must have the 8 instances", "None", X=None),
     "predicted labels for groups": shares_of(
-        "shares of the bags", "a fitted classifier", labels=np.ones(8)
+        "shares of the bags", "a fitted classifier", estimator=np.ones(8)
     ),
 }
 

@@ -422,7 +422,7 @@ def test_every_form_is_proved_whatever_the_order_and_the_names(form, known):
 @pytest.mark.parametrize("form", ["exact", "loss"])
 def test_a_divided_bag_has_the_same_best_labeling(form, monkeypatch):
     small = small_problem(3, (7, 4), 2)
-    options = {**FORMS[form], "kinds": "branch_and_bound"}
+    options = {**FORMS[form], "bounds": "branch_and_bound"}
     whole = certify(small.X, small.y, 0.5, **options)
     divide_bags(monkeypatch, 10, 4)
     divided = certify(small.X, small.y, 0.5, **options)
@@ -471,7 +471,7 @@ def test_relaxations_prove_bounds_of_the_best_labeling(name, form):
 def test_a_relaxation_has_no_more_than_what_is_left_of_the_time():
     class Mine:
         def relax(self, features, feasible, C, solve, on_round):
-            seconds.append(solve.seconds)
+            seconds.append(solve.time_limit)
             return Lifted().relax(features, feasible, C, solve=solve, on_round=on_round)
 
     small, seconds = small_problem(9, (4, 4), 3), []
@@ -491,7 +491,7 @@ def test_the_interval_is_returned_when_time_is_up():
 @pytest.mark.parametrize("begin", ["nothing", "start"])
 def test_an_interruption_at_any_event_leaves_what_is_known(begin):
     small, events = small_problem(9, (4,) * 3, 4), []
-    options = {"kinds": "branch_and_bound"}
+    options = {"bounds": "branch_and_bound"}
     best = certify(small.X, small.y, **options, callback=events.append)
     earlier = certify(small.X, small.y, bounds="bag_moments", tol=0.5)
     given = {"nothing": {}, "start": {"start": earlier.labeling}}
@@ -551,8 +551,8 @@ def test_a_failure_is_raised_where_nothing_is_proved():
         ({"tol": -1.0}, "tol must"),
         ({"time_limit": 0.0}, "time_limit must"),
         ({"C_p": -1.0}, "C_p must"),
-        ({"kinds": "guess"}, "kinds must be one of"),
-        ({"kinds": ["enumeration"]}, "'enumeration' lists at most 20,000 labelings, .*; use"),
+        ({"bounds": "guess"}, "bounds must be one of"),
+        ({"bounds": ["enumeration"]}, "'enumeration' lists at most 20,000 labelings, .*; use"),
         ({"intercept": "bias"}, "intercept must"),
         *(
             ({"start": start}, "start must be a labeling of -1")

@@ -88,7 +88,7 @@ def test_few_bags_equal_shares_and_one_class_are_said():
 @pytest.mark.parametrize("n_bags", [19, 20, 100])
 @pytest.mark.parametrize("correlation", [-1.0, 0.0, 0.04, 0.06, 0.1, 0.2, 1.0, np.nan])
 def test_a_correlation_speaks_against_a_fit_below_half_a_standard_error(correlation, n_bags):
-    check = FitCheck(0.8, 0.6, correlation, 0.0, n_bags, smaller=0.3)
+    check = FitCheck(0.8, 0.6, correlation, 0.0, n_bags, minority_fraction=0.3)
     with np.errstate(divide="ignore"):
         z = np.arctanh(correlation) * np.sqrt(n_bags - 3)
     assert check.is_poor == (n_bags >= 20 and bool(z < 0.5))

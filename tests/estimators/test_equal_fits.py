@@ -459,7 +459,7 @@ def loaded_and_saved(method, kernel):
     rows = rbf_kernel(THREE.X) if kernel == "precomputed" else THREE.X
     clf = method.set_params(kernel=kernel).fit(rows, THREE.y)
     loaded = pickle.loads(pickle.dumps(clf))
-    np.testing.assert_array_equal(loaded.transduce(), clf.transduce())
+    np.testing.assert_array_equal(loaded.transduction_, clf.transduction_)
     return (loaded, rows), (clf, rows)
 
 

@@ -137,7 +137,7 @@ def test_shapes_and_what_follows_from_the_scores(method, kernel):
         0.5 * sum(abs(shares[bag][name] - row[name]) for name in row) for bag, row in truth.items()
     ]
     assert bag_error(y, predicted) == pytest.approx(np.mean(errors)) == -clf.score(given, y)
-    assert set(clf.transduce()) <= set(clf.classes_)
+    assert set(clf.transduction_) <= set(clf.classes_)
 
 
 @each_method("second_moments", "conv")

@@ -149,7 +149,7 @@ def figure_one_of(names):
         ),
         (lambda: plotting.bounds_over_time([]), r"pair of heading and rows.* got \[\]"),
         (lambda: figure_one_of("ABC"), r"1 to 2 classifiers, got \['A', 'B', 'C'\]"),
-        (lambda: plotting.estimates_and_truth(UNJUDGED), r"got no \['estimate', 'truth'\]"),
+        (lambda: plotting.estimates_and_truth(UNJUDGED), r"got no \['estimate', 'true'\]"),
         (lambda: plotting.regularisation_path([{"a": 1.0}]), "by the same names, 'C' among"),
     ],
 )

@@ -112,7 +112,7 @@ def test_out_of_time_is_an_interval_and_no_error():
 
 
 def test_a_failure_before_the_time_is_over_is_one():
-    failing = Mock(side_effect=SolverError("no answer", "stub", "solver_error"), seconds=np.inf)
+    failing = Mock(side_effect=SolverError("no answer", "stub", "solver_error"), time_limit=np.inf)
     with pytest.raises(SolverError, match="no answer"):
         MixedInteger().relax(*relaxable(0), 0.5, solve=failing)
 

@@ -240,7 +240,7 @@ def test_a_limit_of_seconds_is_for_all_solvers_of_one_call():
     solution = Solve(["scs", "clarabel"], tol=1e-12, time_limit=0.05)(program)
     assert (solution.solver, solution.status) == ("scs", cp.USER_LIMIT)
     assert Solve("daqp", time_limit=0.05)(DUAL).status == cp.OPTIMAL, "it knows no limit"
-    with pytest.raises(InputError, match="seconds must be a finite number above 0 or infinity"):
+    with pytest.raises(InputError, match="time_limit must be a finite number above 0 or infinity"):
         solve(DUAL, time_limit=0.0)
     with pytest.raises(InputError, match="no option of solver 'newton' for a limit of 5 seconds"):
         solve(DUAL, [("scs", {"max_iters": 5}), "newton"], time_limit=5.0)
