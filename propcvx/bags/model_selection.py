@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from propcvx.arrays import Indices, Mask
+from propcvx.arrays import Indices, Mask, Seed
 from propcvx.bags.bags import Bags
 from propcvx.bags.targets import is_bag_target
 from propcvx.checks import check_count, check_number
@@ -49,7 +49,7 @@ class BagKFold(BaseCrossValidator):
 
     n_splits: int = 5
     _: KW_ONLY
-    random_state: Any = None
+    random_state: Seed = None
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
         """Yield training and test indices of instances.

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, BagWeights, KernelFunction, KernelName, Scale, Seed, Tolerance
 from propcvx.bags.bags import Bags
 from propcvx.bounds.fitted_problem import arguments_of, check_two_classes, not_default
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, OutOfTimeError
@@ -43,20 +43,20 @@ def certify(
     y: NDArray[Any],
     C: float = 1.0,
     *,
-    epsilon: Any = 0.0,
+    epsilon: Tolerance = 0.0,
     C_p: float | None = None,
-    loss: Any = "absolute",
-    bag_weights: Any = "uniform",
-    kernel: Any = "linear",
-    gamma: float | str = "scale",
+    loss: str | ProportionLoss = "absolute",
+    bag_weights: BagWeights = "uniform",
+    kernel: KernelName | KernelFunction = "linear",
+    gamma: Scale = "scale",
     degree: int = 3,
     coef0: float = 1.0,
     intercept: str = "center",
     bounds: Any = "auto",
-    start: Any = None,
+    start: ArrayLike | None = None,
     time_limit: float = 60.0,
     tol: float = 1e-4,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     callback: Callable[[Event], None] = lambda event: None,
     verbose: bool = False,
 ) -> CertifiedInterval:

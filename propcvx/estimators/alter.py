@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
-from propcvx.arrays import Array
+from propcvx.arrays import Array, BagWeights, Scale, Seed
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_count, check_flag, check_number, named
 from propcvx.errors import SolverError
@@ -21,7 +21,7 @@ from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import known_variance, weight_of_hinge
 from propcvx.estimators.starts import Start, starts_of
 from propcvx.history import Fitted
-from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES
+from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES, InstanceLoss, ProportionLoss
 from propcvx.solvers.table import TEACHING_SIZE
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.problem import PropSVM
@@ -162,21 +162,21 @@ class AlterPropSVM(BagClassifier):
 
     gram_matrices = 14.0
 
-    C: float | str = "scale"
-    C_p: float | str = "scale"
+    C: Scale = "scale"
+    C_p: Scale = "scale"
     _: KW_ONLY
     init: Any = "auto"
     n_init: int = 10
-    annealing: bool | str = "auto"
+    annealing: bool | Literal["auto"] = "auto"
     init_weight: float = 0.4
-    proportion_loss: Any = "absolute"
-    instance_loss: Any = "hinge"
-    bag_weights: Any = "size"
+    proportion_loss: str | ProportionLoss = "absolute"
+    instance_loss: str | InstanceLoss = "hinge"
+    bag_weights: BagWeights = "size"
     tol: float = 1e-4
     max_iter: int = 100
     solver_tol: float = 1e-7
     n_jobs: int | None = None
-    random_state: Any = None
+    random_state: Seed = None
     verbose: bool = False
 
     def _check_bags(self, bags: Bags) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from cvxpy import OPTIMAL
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
@@ -36,6 +36,7 @@ from propcvx.estimators.calibration import ROUNDING, Calibration
 from propcvx.estimators.scaling import scaling_advice, warn_if_unscaled
 from propcvx.history import Fitted, History
 from propcvx.solvers import Solve
+from propcvx.solvers.call import SolverNames
 from propcvx.svm.kernels import FeatureMap, Kernel
 from propcvx.svm.threads import one_thread
 from propcvx.svm.training import KernelMethod, TrainingData
@@ -60,11 +61,11 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
     """
 
     _: KW_ONLY
-    solver: Any = "auto"
+    solver: SolverNames = "auto"
     solver_tol: float = 1e-8
     solver_options: dict[str, Any] | None = None
 
-    def fit(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> BagClassifier:
+    def fit(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None = None) -> BagClassifier:
         r"""Fit to bags with known proportions.
 
         Parameters
@@ -309,7 +310,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             return bag_proportions(scores, bags)
         return bag_proportions(self.classes_[scores.argmax(axis=1)], bags, self.classes_)
 
-    def score(self, X: Any, y: NDArray[Any], sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None = None) -> float:
         """Minus the bag error if ``y`` is a bag target, accuracy if it is labels.
 
         Parameters
@@ -381,7 +382,7 @@ def fit_grid(
     X: Any,
     y: NDArray[Any],
     grid: Mapping[str, Sequence[Any]],
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Iterator[BagClassifier]:
     """Fit an estimator with every combination of parameters, checking X and y once.
 

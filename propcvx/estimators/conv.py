@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from tqdm import tqdm
 
-from propcvx.arrays import Array, Weight
+from propcvx.arrays import Array, Scale, Tolerance, Weight
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import least_error_bias
 from propcvx.checks import check_choice, check_fields, named
@@ -18,9 +19,11 @@ from propcvx.history import Fitted
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import RelaxationResult
 from propcvx.relaxation.bounds import Bounds, check_consistent
+from propcvx.relaxation.result import Relaxation
 from propcvx.relaxation.rounding import ROUNDINGS
 from propcvx.relaxation.table import name_of, relax
 from propcvx.svm.kernels import FeatureMap
+from propcvx.svm.step import Separator
 
 
 @dataclass(eq=False, repr=False)
@@ -142,13 +145,13 @@ class ConvPropSVM(BagClassifier):
     The best labeling's value is between 0.215679 and 0.215679: a relative gap of ...
     """
 
-    C: float | str = "scale"
-    epsilon: Any = 0.0
+    C: Scale = "scale"
+    epsilon: Tolerance = 0.0
     _: KW_ONLY
-    intercept: str = "center"
-    bias: str = "bags"
-    relaxation: Any = "cutting_planes"
-    rounding: Any = "rank_one"
+    intercept: Literal["center", "constant", "none"] = "center"
+    bias: Literal["bags", "none"] = "bags"
+    relaxation: str | Relaxation = "cutting_planes"
+    rounding: str | Callable[..., Separator] = "rank_one"
     verbose: bool = False
 
     def _meaning_of_parameters(self, bags: Bags) -> dict[str, Any]:

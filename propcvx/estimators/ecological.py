@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import RandomState
@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, BagWeights, Seed
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import InputError, PropCVXWarning, warn
@@ -120,9 +120,9 @@ class EcologicalRegression(BagMeanClassifier):
     array([0.5 , 0.75])
     """
 
-    ridge: float | str = "evidence"
+    ridge: float | Literal["evidence"] = "evidence"
     _: KW_ONLY
-    bag_weights: Any = "size"
+    bag_weights: BagWeights = "size"
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         features, bags, apart = self._seen(feature_map, bags)
@@ -198,7 +198,7 @@ class EcologicalRegression(BagMeanClassifier):
 
     @available_if(lambda model: getattr(model, "posterior_", None) is not None)
     def sample_probabilities(
-        self, X: Any, random_state: Any = None, *, logistic: bool = False
+        self, X: Any, random_state: Seed = None, *, logistic: bool = False
     ) -> Array:
         """Probabilities of positives by a plane drawn from :class:`Posterior`.
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import _safe_split
 
-from propcvx.arrays import Array, Indices, Mask
+from propcvx.arrays import Array, Indices, Mask, Seed
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import bag_correlation, bag_r2_score
 from propcvx.bags.model_selection import BagKFold
@@ -115,7 +115,7 @@ class FitCheck:
         return "\n".join(lines)
 
 
-def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Any = None) -> FitCheck:
+def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = None) -> FitCheck:
     """Check without any label whether a method is better than predicting the larger class.
 
     The method is fitted to all bags.  Then the bags are divided into five parts (or one for each

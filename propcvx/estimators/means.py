@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, BagWeights, Scale, Tolerance
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_choice, number_or_scale
 from propcvx.errors import IllPosedWarning, InputError, warn
@@ -68,7 +68,7 @@ class BagMeanClassifier(OneProgramClassifier):
     """Base of those that see of a bag only its mean, with a weight of the loss of each bag."""
 
     _: KW_ONLY
-    bag_weights: Any = "uniform"
+    bag_weights: BagWeights = "uniform"
 
     def _loss_weights(self, apart: Bags) -> Array:
         """What the loss of each bag with a share is multiplied by.
@@ -181,9 +181,9 @@ class MeanMap(BagMeanClassifier):
            [-2.  , -1.33]])
     """
 
-    lam: float | str = "scale"
+    lam: Scale = "scale"
     _: KW_ONLY
-    likelihood: str = "mean"
+    likelihood: Literal["mean", "sum"] = "mean"
     fit_intercept: bool = True
     solver_tol: float = 1e-12
 
@@ -329,8 +329,8 @@ class InvCal(BagMeanClassifier):
     array([0.76, 0.74, 0.31, 0.59, 0.38, 0.23])
     """
 
-    C_p: float | str = "scale"
-    epsilon: Any = 0.0
+    C_p: Scale = "scale"
+    epsilon: Tolerance = 0.0
     _: KW_ONLY
     scaled_epsilon: bool = False
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from propcvx.arrays import Array, Signs
+from propcvx.arrays import Array, Seed, Signs, Tolerance
 from propcvx.bags.bags import Bags
 from propcvx.bags.targets import (
     class_numbers,
@@ -70,12 +70,12 @@ def group_shares(
     estimator: Any = None,
     X: Any = None,
     *,
-    y_true: Any = None,
-    sample_weight: Any = None,
-    epsilon: Any = 0.0,
+    y_true: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    epsilon: Tolerance = 0.0,
     n_draws: int = 0,
     level: float = 0.9,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> GroupShares:
@@ -173,7 +173,11 @@ def group_shares(
     if n_draws:
         check_count("n_draws", n_draws, least=FEW)
         check_number("level", level, above=0.0, below=1.0)
-        settings = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
+        settings: dict[str, Any] = {
+            "random_state": random_state,
+            "n_jobs": n_jobs,
+            "verbose": verbose,
+        }
         counts = resampled(estimator, X, y, cells, feasible, n_draws, **settings)
         ends = (1.0 - level) / 2, (1.0 + level) / 2
         columns["ci_low"], columns["ci_high"] = (

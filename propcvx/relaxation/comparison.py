@@ -6,8 +6,9 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Tolerance
 from propcvx.checks import check_labeling, check_number
 from propcvx.errors import InconsistentBoundsError, InputError, PropCVXError
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -27,12 +28,12 @@ MEASURED = ("loss", "value", "lower", "upper", "gap", "best_upper", "cpu_seconds
 
 def compare_relaxations(
     X: Any,
-    y: Any,
+    y: NDArray[np.void],
     C: float = 1.0,
     relaxations: Any = tuple(RELAXATIONS),
     *,
-    y_true: Any = None,
-    epsilon: Any = 0.0,
+    y_true: ArrayLike | None = None,
+    epsilon: Tolerance = 0.0,
     intercept: str = "center",
     time_limit: float = 60.0,
     **kernel: Any,

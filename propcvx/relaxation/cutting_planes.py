@@ -5,6 +5,7 @@ The loop receives the restricted master and the oracle, and knows neither.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from time import perf_counter
 from typing import Any
@@ -59,8 +60,8 @@ class CuttingPlanes(Relaxation):
     """
 
     _: KW_ONLY
-    master: Any = "group"
-    oracle: Any = "ascent"
+    master: str | Callable[..., Any] = "group"
+    oracle: str | Callable[..., Any] = "ascent"
     max_cuts: int = 1
     tol: float = 1e-4
 

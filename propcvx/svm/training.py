@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from propcvx.arrays import Array
+from propcvx.arrays import Array, KernelFunction, KernelName, Scale
 from propcvx.bags.bags import Bags
 from propcvx.bags.targets import (
     BAG_DTYPE,
@@ -54,8 +54,8 @@ class KernelMethod(BaseEstimator):
     """
 
     _: KW_ONLY
-    kernel: Any = "linear"
-    gamma: float | str = "scale"
+    kernel: KernelName | KernelFunction = "linear"
+    gamma: Scale = "scale"
     degree: int = 3
     coef0: float = 1.0
 
