@@ -149,7 +149,7 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     return value
 
 
-def named(argument: str, value: Any, table: Mapping[str, Any], method: str) -> Any:
+def resolve(argument: str, value: Any, table: Mapping[str, Any], method: str) -> Any:
     """The table's object of that name, or the object given, if it has the method.
 
     Parameters

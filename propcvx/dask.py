@@ -14,10 +14,10 @@ from sklearn.utils import check_array, check_random_state
 
 from propcvx.bags.targets import some_of
 from propcvx.checks import check_count
-from propcvx.errors import InputError, needing
+from propcvx.errors import InputError, require_extra
 from propcvx.estimators import BagMeans
 
-with needing("dask", "propcvx.dask"):
+with require_extra("dask", "propcvx.dask"):
     import dask.dataframe  # noqa: F401
     from pandas import DataFrame, Series
 

@@ -100,7 +100,7 @@ class BoundFailedWarning(PropCVXWarning):
 
 
 @contextmanager
-def needing(extra: str, what: str) -> Iterator[None]:
+def require_extra(extra: str, what: str) -> Iterator[None]:
     """Say what to install where an import fails; also as a decorator.
 
     Parameters
@@ -123,7 +123,7 @@ _muted: ContextVar[tuple[type[PropCVXWarning], ...]] = ContextVar("_muted", defa
 
 
 @contextmanager
-def muted(category: type[PropCVXWarning]) -> Iterator[None]:
+def suppress_warnings(category: type[PropCVXWarning]) -> Iterator[None]:
     """No warnings of the package of a category, in this thread alone.
 
     ``warnings.catch_warnings`` is of the whole process: threads that overlap leave its filters.

@@ -175,14 +175,14 @@ class Fitted:
     bias: float
     objective: float
     history: History
-    stopped_by: BaseException | None = None
+    exception: BaseException | None = None
     ill_posed: bool = False
 
     @property
     def stop_reason(self) -> StopReason | None:
         """Why the method stopped: what stopped it early, or else the end of its history."""
-        if self.stopped_by is not None:
-            return StopReason.of(self.stopped_by)
+        if self.exception is not None:
+            return StopReason.of(self.exception)
         return self.history.stop_reason
 
     def scores(self, features: Array) -> Array:

@@ -1,9 +1,9 @@
 r"""The moment bound, and branch and bound over labelings of whole bags with it at the nodes.
 
-At a node every piece has a set of labelings.  The multipliers' bound is maximised; a labeling that
-cannot belong to anything better is dropped; pieces are merged with the pairs of labelings that can,
-if they are few, which tightens the bound, and all this is repeated.  Once one piece is left, its
-labelings' values are exact.  Where nothing can be merged, the piece of the instance whose mean
+At a node every block has a set of labelings.  The multipliers' bound is maximised; a labeling that
+cannot belong to anything better is dropped; blocks are merged with the pairs of labelings that can,
+if they are few, which tightens the bound, and all this is repeated.  Once one block is left, its
+labelings' values are exact.  Where nothing can be merged, the block of the instance whose mean
 label is nearest to 0 is branched on that instance's label.
 """
 
@@ -28,7 +28,7 @@ from propcvx.bounds.moments import (
     pairs_below,
     soft_least,
 )
-from propcvx.bounds.pieces import Division, divide
+from propcvx.bounds.partition import Partition, divide
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 
@@ -37,10 +37,10 @@ N_FACTORED = 40
 the same share."""
 
 MOST_MERGED = 30_000
-"""Labelings that a merged piece may have."""
+"""Labelings that a merged block may have."""
 
 MOST_AT_ONCE = 1000
-"""Up to so many labelings in all are merged into one piece before any multipliers are sought."""
+"""Up to so many labelings in all are merged into one block before any multipliers are sought."""
 
 WARM_STAGES = ((3e-3, 40), (1e-3, 60), (3e-4, 60))
 """Stages where the multipliers are good already."""
@@ -66,7 +66,7 @@ class Node:
         The stages in which its multipliers are improved next; without any they are only evaluated.
     """
 
-    division: Division
+    partition: Partition
     multipliers: Multipliers
     lower: float = -np.inf
     dropped: float = np.inf
@@ -82,15 +82,15 @@ class Node:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Labelings that are left of each piece."""
-        return tuple(map(len, self.division.pieces))
+        """Labelings that are left of each block."""
+        return tuple(map(len, self.partition.blocks))
 
     def with_label(self, instance: int, label: float) -> Node | None:
         """Its labelings with a label, None if there are none."""
-        inside = [np.flatnonzero(piece.instances == instance) for piece in self.division.pieces]
+        inside = [np.flatnonzero(block.instances == instance) for block in self.partition.blocks]
         (k,) = (k for k, place in enumerate(inside) if len(place))
-        kept = self.division.pieces[k].labelings[:, inside[k][0]] == label
-        return replace(self, division=self.division.keep(k, kept)) if kept.any() else None
+        kept = self.partition.blocks[k].labelings[:, inside[k][0]] == label
+        return replace(self, partition=self.partition.keep(k, kept)) if kept.any() else None
 
 
 @dataclass(eq=False)
@@ -139,29 +139,29 @@ class BagMoments:
 
         Where counts are half of every bag, w and -w are alike and :math:`l_k = 0` is stationary.
         """
-        division = divide(self.problem)
-        multipliers = Multipliers.equal(division, N_FACTORED)
-        # with l equal to these slopes each piece is best at the weights of the best labeling
+        partition = divide(self.problem)
+        multipliers = Multipliers.equal(partition, N_FACTORED)
+        # with l equal to these slopes each block is best at the weights of the best labeling
         duals = self.search.plane(np.asarray(self.interval.labeling)).duals
-        slopes = np.array([duals[piece.instances] @ piece.features for piece in division.pieces])
+        slopes = np.array([duals[block.instances] @ block.features for block in partition.blocks])
         linear = 0.1 * (slopes - slopes.mean(axis=0))
-        return Node(division, replace(multipliers, linear=linear))
+        return Node(partition, replace(multipliers, linear=linear))
 
     def maximise(self, node: Node, others: float = np.inf) -> tuple[Node, CertifiedValues]:
         """The node with better multipliers, and what they certify.
 
         ``others`` is a lower bound on the labelings of all other nodes.
         """
-        interval, division = self.interval, node.division
+        interval, partition = self.interval, node.partition
         candidates: Iterable[Multipliers] = [node.multipliers]
-        if len(division.pieces) > 1 and node.stages:
-            candidates = maximise(division, node.multipliers, interval, self.goal, node.stages)
+        if len(partition.blocks) > 1 and node.stages:
+            candidates = maximise(partition, node.multipliers, interval, self.goal, node.stages)
         tol = VALUE_ERROR * interval.upper
         for multipliers in candidates:
-            improve_duals(division, multipliers, 0.0, tol, interval.check_time)
+            improve_duals(partition, multipliers, 0.0, tol, interval.check_time)
             node, certified = self.bounded(replace(node, multipliers=multipliers), others)
         margin = self.goal - certified.lower
-        improve_duals(division, node.multipliers, margin, tol, interval.check_time)
+        improve_duals(partition, node.multipliers, margin, tol, interval.check_time)
         node, certified = self.bounded(node, others)
         return replace(node, stages=WARM_STAGES), certified
 
@@ -173,8 +173,8 @@ class BagMoments:
         multiplied by the length of these weights, for a large C far below that of all labelings.
         """
         limit = 2.0 * self.interval.upper
-        division = replace(node.division, reach=self.problem.reach(limit))
-        node = replace(node, division=division)
+        partition = replace(node.partition, reach=self.problem.reach(limit))
+        node = replace(node, partition=partition)
         certified = self.certified(node)
         node = replace(node, lower=max(node.lower, min(certified.lower, limit)))
         self.interval.prove(self.name, min(node.bound, others))
@@ -182,7 +182,7 @@ class BagMoments:
 
     def certified(self, node: Node) -> CertifiedValues:
         """What the multipliers of a node certify."""
-        certified, reach = certify_values(node.division, node.multipliers), node.division.reach
+        certified, reach = certify_values(node.partition, node.multipliers), node.partition.reach
         slack = self.problem.C * reach * self.rotation_error + 0.5 * reach**2 * self.axes_error
         return replace(certified, rest=certified.rest - slack)
 
@@ -215,13 +215,15 @@ class BagMoments:
 
     def work(self, node: Node, others: float) -> tuple[Node, str, CertifiedValues]:
         """Tighten a node; whether it is closed, listed or open, and what is certified of it."""
-        if node.division.size <= MOST_AT_ONCE:
+        if node.partition.size <= MOST_AT_ONCE:
             multipliers = node.multipliers.merge([range(len(node.sizes))])
-            node = replace(node, division=node.division.whole(), multipliers=multipliers)
+            node = replace(node, partition=node.partition.whole(), multipliers=multipliers)
         while True:
             node, certified = self.maximise(node, others)
-            # descend from the labeling that takes the least of every piece
-            labeling = node.division.labeling([int(values.argmin()) for values in certified.values])
+            # descend from the labeling that takes the least of every block
+            labeling = node.partition.labeling(
+                [int(values.argmin()) for values in certified.values]
+            )
             if np.isfinite(self.problem.cost(labeling)):
                 upper, _ = self.interval.upper, self.search.descend(labeling)
                 if self.interval.upper < upper:
@@ -248,27 +250,27 @@ class BagMoments:
         kept: dict[int, Indices] = {}
         for pair in (order[k : k + 2] for k in range(0, len(order), 2)):
             goal = self.goal - certified.without(pair)
-            chosen = pairs_below(node.division, node.multipliers, pair, goal, MOST_MERGED)
+            chosen = pairs_below(node.partition, node.multipliers, pair, goal, MOST_MERGED)
             if chosen is None:
-                groups += [[piece] for piece in pair]
+                groups += [[block] for block in pair]
             else:
                 kept[len(groups)] = chosen
                 groups.append(pair)
         if not kept:
             return node
-        division, multipliers = node.division.merge(groups, kept), node.multipliers.merge(groups)
-        stages = () if division.size <= MOST_PAIRS else WARM_STAGES
-        node = replace(node, division=division, multipliers=multipliers)
+        partition, multipliers = node.partition.merge(groups, kept), node.multipliers.merge(groups)
+        stages = () if partition.size <= MOST_PAIRS else WARM_STAGES
+        node = replace(node, partition=partition, multipliers=multipliers)
         return replace(node, dropped=min(node.dropped, self.goal), stages=stages)
 
     def _children(self, node: Node, certified: CertifiedValues) -> list[Node]:
         """Two children that differ in the label of one instance."""
         temperature = WARM_STAGES[-1][0] * self.interval.upper / len(node.sizes)
         means = np.full(self.problem.bags.n_instances, np.inf)
-        for piece, values in zip(node.division.pieces, certified.values, strict=True):
-            mean = np.abs(soft_least(values, temperature)[1] @ piece.labelings)
-            open_ones = np.ptp(piece.labelings, axis=0) > 0
-            means[piece.instances] = np.where(open_ones, mean, np.inf)
+        for block, values in zip(node.partition.blocks, certified.values, strict=True):
+            mean = np.abs(soft_least(values, temperature)[1] @ block.labelings)
+            open_ones = np.ptp(block.labelings, axis=0) > 0
+            means[block.instances] = np.where(open_ones, mean, np.inf)
         instance = int(means.argmin())
         child = replace(node, parent=node.index, depth=node.depth + 1)
         both = (child.with_label(instance, 1.0), child.with_label(instance, -1.0))
@@ -279,12 +281,12 @@ class BagMoments:
 
 def _without_hopeless(node: Node, certified: CertifiedValues, goal: float) -> Node:
     """The node, and in place its certified values, without labelings that cannot be better."""
-    division, dropped = node.division, node.dropped
-    for k in range(len(division.pieces)):
+    partition, dropped = node.partition, node.dropped
+    for k in range(len(partition.blocks)):
         values = certified.of_labelings(k)
         kept = values < goal
         kept[values.argmin()] = True
         dropped = min(dropped, float(values[~kept].min(initial=np.inf)))
         certified.values[k] = certified.values[k][kept]
-        division = division.keep(k, kept)
-    return replace(node, division=division, dropped=dropped)
+        partition = partition.keep(k, kept)
+    return replace(node, partition=partition, dropped=dropped)

@@ -54,10 +54,10 @@ class NodeRecord:
     lower : float
         A lower bound on the labelings of the node.
     status : str
-        ``"branched"``, ``"closed"``, ``"listed"`` where one piece is left, so that the value of
+        ``"branched"``, ``"closed"``, ``"listed"`` where one block is left, so that the value of
         each of its labelings is known, or ``"open"`` where no more is needed of it.
     sizes : tuple of int
-        Labelings that are left of each piece.
+        Labelings that are left of each block.
     seconds : float
         Since the start.
     """

@@ -2,7 +2,7 @@ r"""The best multipliers of the moment bound, by a quasi-Newton method on a smoo
 
 The multipliers are :math:`A_k = L^{-1} R_k R_k^\top L^{-\top}` with the Cholesky factor of
 :math:`L L^\top = \sum_k R_k R_k^\top`, and :math:`l_k` less their mean, for any :math:`R_k` and
-:math:`l_k`; features beyond the first q are not in them.  The least value of a piece's labelings is
+:math:`l_k`; features beyond the first q are not in them.  The least value of a block's labelings is
 smoothed with a temperature that falls.
 """
 
@@ -19,10 +19,10 @@ from scipy.optimize import minimize
 from propcvx.arrays import Array
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.moments import NEGLIGIBLE, Multipliers, PieceProblem, soft_least
-from propcvx.bounds.pieces import Division
+from propcvx.bounds.partition import Partition
 
 STAGES = ((1e-2, 60), (3e-3, 60), (1e-3, 100), (3e-4, 150))
-"""Temperatures, as shares of the interval's upper end for each piece, and the most iterations at
+"""Temperatures, as shares of the interval's upper end for each block, and the most iterations at
 each."""
 
 PROGRAM_ERROR = 1e-5
@@ -54,7 +54,7 @@ class SmoothBound:
         The largest bound so far, without smoothing.
     """
 
-    division: Division
+    partition: Partition
     unit: float
     best: Multipliers
     check_time: Callable[[], None] = lambda: None
@@ -69,8 +69,8 @@ class SmoothBound:
 
     @property
     def _share(self) -> float:
-        """Size of the value of one piece."""
-        return self.unit / len(self.division.pieces)
+        """Size of the value of one block."""
+        return self.unit / len(self.partition.blocks)
 
     def _unpack(self, vector: Array) -> tuple[Array, Array, Array]:
         squares, linear = self.best.squares, self.best.linear
@@ -100,18 +100,18 @@ class SmoothBound:
         smooth, largest, q = 0.0, 0.0, multipliers.squares.shape[1]
         slopes = Multipliers(*map(np.zeros_like, vars(multipliers).values()))
         margin, tol = NEGLIGIBLE * self.temperature, PROGRAM_ERROR * self.temperature
-        for k, piece in enumerate(self.division.pieces):
-            problem = PieceProblem(self.division, multipliers, k)
+        for k, block in enumerate(self.partition.blocks):
+            problem = PieceProblem(self.partition, multipliers, k)
             values = problem.values(margin, tol, self.check_time)
             soft, mixture = soft_least(values, self.temperature)
             smooth, largest = smooth + soft, largest + float(values.min())
             some = np.flatnonzero(mixture)
-            w, mu = problem.weights(piece.duals[some]), mixture[some]
+            w, mu = problem.weights(block.duals[some]), mixture[some]
             moments = mu[:, None] * w
             slopes.squares[k] = 0.5 * w[:, :q].T @ moments[:, :q]
             slopes.linear[k] = moments.sum(axis=0)
-            slopes.prices[:] -= mu @ piece.counts[some]
-        for b, cost in enumerate(self.division.costs):
+            slopes.prices[:] -= mu @ block.counts[some]
+        for b, cost in enumerate(self.partition.costs):
             counts = np.arange(len(cost))
             values = cost + multipliers.prices[b] * counts
             soft, mixture = soft_least(values, self.temperature)
@@ -127,7 +127,7 @@ def _packed(*parts: NDArray[Any]) -> Array:
 
 
 def maximise(
-    division: Division,
+    partition: Partition,
     multipliers: Multipliers,
     interval: Interval,
     goal: float,
@@ -138,7 +138,7 @@ def maximise(
     Parameters
     ----------
     division : Division
-        The duals of its pieces are improved in place.
+        The duals of its blocks are improved in place.
     multipliers : Multipliers
         Where to begin.
     interval : Interval
@@ -149,7 +149,7 @@ def maximise(
         As in ``STAGES``.
     """
     unit = interval.upper
-    bound = SmoothBound(division, unit, multipliers, interval.check_time)
+    bound = SmoothBound(partition, unit, multipliers, interval.check_time)
     vector = bound.pack(multipliers)
 
     def stop_at_goal(vector: Array) -> None:
@@ -157,7 +157,7 @@ def maximise(
             raise StopIteration
 
     for temperature, iterations in stages:
-        bound.temperature = temperature * unit / len(division.pieces)
+        bound.temperature = temperature * unit / len(partition.blocks)
         limits = {"maxiter": iterations, "maxcor": 20, "ftol": LEAST_GAIN * temperature}
         settings = {"jac": True, "method": "L-BFGS-B", "callback": stop_at_goal, "options": limits}
         vector = minimize(bound, vector, **settings).x

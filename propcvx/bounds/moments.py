@@ -1,4 +1,4 @@
-r"""The bag-wise moment bound: pieces separate once each has its own copy of the weights.
+r"""The bag-wise moment bound: blocks separate once each has its own copy of the weights.
 
 For any positive semidefinite :math:`A_k` with :math:`\sum_k A_k = I`, any :math:`l_k` with
 :math:`\sum_k l_k = 0` and any prices :math:`\lambda_b` of the counts of divided bags, the best
@@ -26,7 +26,7 @@ from math import prod
 import numpy as np
 
 from propcvx.arrays import Array, Indices, Mask, Signs
-from propcvx.bounds.pieces import Division, Piece
+from propcvx.bounds.partition import Block, Partition
 
 Check = Callable[[], None]
 
@@ -40,7 +40,7 @@ EPSILON = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
 
 MOST_PAIRS = 100_000_000
-"""Pairs of labelings of two pieces that are bounded to merge them."""
+"""Pairs of labelings of two blocks that are bounded to merge them."""
 
 STEPS = 100
 """Most steps of the batch of quadratic programs."""
@@ -55,7 +55,7 @@ singular."""
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    r"""Multipliers, for which the bound is a sum over the pieces.
+    r"""Multipliers, for which the bound is a sum over the blocks.
 
     Attributes
     ----------
@@ -75,15 +75,15 @@ class Multipliers:
     prices: Array
 
     @classmethod
-    def equal(cls, division: Division, n_factored: int) -> Multipliers:
-        """The same for each of the pieces: :math:`A_k = I / K`, :math:`l_k = 0`."""
-        n, rank = len(division.pieces), division.pieces[0].features.shape[1]
+    def equal(cls, partition: Partition, n_factored: int) -> Multipliers:
+        """The same for each of the blocks: :math:`A_k = I / K`, :math:`l_k = 0`."""
+        n, rank = len(partition.blocks), partition.blocks[0].features.shape[1]
         squares = np.tile(np.eye(min(n_factored, rank)) / n, (n, 1, 1))
-        prices = np.zeros(len(division.costs))
+        prices = np.zeros(len(partition.costs))
         return cls(squares, np.full(n, 1.0 / n), np.zeros((n, rank)), prices)
 
     def merge(self, groups: Sequence[Sequence[int]]) -> Multipliers:
-        """Multipliers of merged pieces: sums over the pieces, which make the bound no smaller."""
+        """Multipliers of merged blocks: sums over the blocks, which make the bound no smaller."""
         squares, shares, linear = (
             np.array([part[list(group)].sum(axis=0) for group in groups])
             for part in (self.squares, self.shares, self.linear)
@@ -92,7 +92,7 @@ class Multipliers:
 
 
 class PieceProblem:
-    r"""The quadratic programs of piece k, which differ in their labeling only.
+    r"""The quadratic programs of block k, which differ in their labeling only.
 
     With :math:`z = H^\top v - h` the duals have the value
     :math:`y^\top v - \tfrac12 \|z\|^2 + c(y) - \lambda^\top m(y)`, and :math:`A_k^{-1/2} z` are the
@@ -100,23 +100,23 @@ class PieceProblem:
     """
 
     def __init__(
-        self, division: Division, multipliers: Multipliers, k: int, piece: Piece | None = None
+        self, partition: Partition, multipliers: Multipliers, k: int, block: Block | None = None
     ) -> None:
-        self.division, self.piece = division, piece or division.pieces[k]
+        self.partition, self.block = partition, block or partition.blocks[k]
         self.factor = np.linalg.cholesky(multipliers.squares[k]).astype(float, copy=False)
         self.scale = float(np.sqrt(multipliers.shares[k]))
         self.linear, q = multipliers.linear[k], len(self.factor)
-        both = np.vstack([self.piece.features, self.linear])
+        both = np.vstack([self.block.features, self.linear])
         both = np.hstack([np.linalg.solve(self.factor, both[:, :q].T).T, both[:, q:] / self.scale])
         self.rows, self.offset = both[:-1], both[-1]
         self.Q, self.q = self.rows @ self.rows.T, self.rows @ self.offset
-        self.costs = self.piece.costs - self.piece.counts @ multipliers.prices
+        self.costs = self.block.costs - self.block.counts @ multipliers.prices
         self.constants = self.costs - 0.5 * self.offset @ self.offset
 
     def values(self, margin: float, tol: float, check_time: Check) -> Array:
         """Values of the duals of all labelings, improved within ``margin`` of the least one."""
-        duals = self.piece.duals
-        slopes = self.piece.labelings + self.q - 0.5 * duals @ self.Q
+        duals = self.block.duals
+        slopes = self.block.labelings + self.q - 0.5 * duals @ self.Q
         values: Array = np.einsum("pi,pi->p", slopes, duals) + self.constants
         first = values <= values.min() + margin
         self.improve(values, first, np.inf, tol, check_time)
@@ -132,14 +132,14 @@ class PieceProblem:
         for start in range(0, len(places), PROGRAMS_AT_ONCE):
             check_time()
             part = places[start : start + PROGRAMS_AT_ONCE]
-            y, constants = self.piece.labelings[part].astype(float), self.constants[part]
-            program = self.Q, y + self.q, self._box(y), self.piece.duals[part]
+            y, constants = self.block.labelings[part].astype(float), self.constants[part]
+            program = self.Q, y + self.q, self._box(y), self.block.duals[part]
             v, reached = solve_boxes(*program, most - constants, tol)
-            self.piece.duals[part], values[part] = v, reached + constants
+            self.block.duals[part], values[part] = v, reached + constants
 
     def _box(self, labelings: Array | Signs) -> tuple[Array, Array]:
         """Lower and upper bounds on the duals of some labelings."""
-        ends = self.division.C * labelings
+        ends = self.partition.C * labelings
         return np.minimum(0.0, ends), np.maximum(0.0, ends)
 
     def weights(self, duals: Array) -> Array:
@@ -152,15 +152,15 @@ class PieceProblem:
 
         For any z, :math:`\tfrac12 w^\top A w - x^\top w \ge -\tfrac12 \|z\|^2 - \|x - G z\| \|w\|`.
         """
-        q, reach = len(self.factor), self.division.reach
-        duals = np.clip(self.piece.duals, *self._box(self.piece.labelings))
+        q, reach = len(self.factor), self.partition.reach
+        duals = np.clip(self.block.duals, *self._box(self.block.labelings))
         z = duals @ self.rows - self.offset
-        x = duals @ self.piece.features - self.linear
+        x = duals @ self.block.features - self.linear
         back = np.hstack([z[:, :q] @ self.factor.T, z[:, q:] * self.scale])
         square = np.einsum("pj,pj->p", z, z)
         missing = np.linalg.norm(x - back, axis=1)
         total = np.abs(duals).sum(axis=1)
-        size = np.abs(duals) @ np.abs(self.piece.features).sum(axis=1)
+        size = np.abs(duals) @ np.abs(self.block.features).sum(axis=1)
         size += np.abs(self.linear).sum() + np.abs(back).sum(axis=1)
         rounding = EPSILON * 4 * sum(self.rows.shape) * (total + square + size * reach)
         values: Array = total - 0.5 * square - missing * reach - rounding + self.costs
@@ -182,9 +182,9 @@ class CertifiedValues:
     Attributes
     ----------
     values : list of arrays
-        For each piece, and each of its labelings, a lower bound on the piece's part of the sum.
+        For each block, and each of its labelings, a lower bound on the block's part of the sum.
     rest : float
-        A lower bound on all that does not belong to a piece.
+        A lower bound on all that does not belong to a block.
     """
 
     values: list[Array]
@@ -195,58 +195,58 @@ class CertifiedValues:
         """A lower bound on the whole problem."""
         return self.rest + sum(float(values.min()) for values in self.values)
 
-    def without(self, pieces: Sequence[int]) -> float:
-        """A lower bound on all that does not belong to some pieces."""
-        return self.lower - sum(float(self.values[k].min()) for k in pieces)
+    def without(self, blocks: Sequence[int]) -> float:
+        """A lower bound on all that does not belong to some blocks."""
+        return self.lower - sum(float(self.values[k].min()) for k in blocks)
 
     def of_labelings(self, k: int) -> Array:
-        """Lower bounds on the whole problem with one labeling of piece k taken."""
+        """Lower bounds on the whole problem with one labeling of block k taken."""
         return self.values[k] + self.without([k])
 
 
 def improve_duals(
-    division: Division, multipliers: Multipliers, margin: float, tol: float, check_time: Check
+    partition: Partition, multipliers: Multipliers, margin: float, tol: float, check_time: Check
 ) -> None:
-    """Solve, in place, for labelings that can be within ``margin`` of the least of their piece.
+    """Solve, in place, for labelings that can be within ``margin`` of the least of their block.
 
     ``check_time`` is called before every batch of them, and ends it by raising an exception.
     """
-    for k in range(len(division.pieces)):
-        problem = PieceProblem(division, multipliers, k)
+    for k in range(len(partition.blocks)):
+        problem = PieceProblem(partition, multipliers, k)
         values = problem.values(0.0, tol, check_time)
         most = float(values.min()) + margin
         problem.improve(values, values < most, most, tol, check_time)
 
 
-def certify_values(division: Division, multipliers: Multipliers) -> CertifiedValues:
+def certify_values(partition: Partition, multipliers: Multipliers) -> CertifiedValues:
     r"""Lower bounds from any multipliers and duals, with rounding counted in.
 
     Parameters
     ----------
     division : Division
-        The duals of its pieces are clipped to their boxes.
+        The duals of its blocks are clipped to their boxes.
     multipliers : Multipliers
         Their sums need not be exact: for weights no longer than ``reach``, an error of the sums
         costs at most :math:`\tfrac12 \|I - \sum_k A_k\| \, reach^2 + \|\sum_k l_k\| \, reach`.
     """
-    problems = [PieceProblem(division, multipliers, k) for k in range(len(division.pieces))]
-    factors, reach = np.array([problem.factor for problem in problems]), division.reach
+    problems = [PieceProblem(partition, multipliers, k) for k in range(len(partition.blocks))]
+    factors, reach = np.array([problem.factor for problem in problems]), partition.reach
     squares = np.einsum("kij,klj->il", factors, factors) - np.eye(factors.shape[1])
     tail = abs(float(sum(problem.scale**2 for problem in problems)) - 1.0)
     missing = np.linalg.norm(squares) + tail + EPSILON * factors.size
     defect = 0.5 * reach**2 * missing + reach * np.linalg.norm(multipliers.linear.sum(axis=0))
     values, rest = [problem.certified()[0] for problem in problems], -float(defect)
-    for cost, price in zip(division.costs, multipliers.prices, strict=True):
+    for cost, price in zip(partition.costs, multipliers.prices, strict=True):
         rest += float((cost + price * np.arange(len(cost))).min())
     return CertifiedValues(values, rest)
 
 
 def pairs_below(
-    division: Division, multipliers: Multipliers, pair: Sequence[int], goal: float, most: int
+    partition: Partition, multipliers: Multipliers, pair: Sequence[int], goal: float, most: int
 ) -> Indices | None:
-    r"""Pairs of labelings of two pieces with a bound below a goal; None of one, or if too many.
+    r"""Pairs of labelings of two blocks with a bound below a goal; None of one, or if too many.
 
-    The pair has the sum of both pieces' A and :math:`l`.  Let :math:`b_1, b_2` be their bounds of
+    The pair has the sum of both blocks' A and :math:`l`.  Let :math:`b_1, b_2` be their bounds of
     :meth:`PieceProblem.certified` with this A and half of this :math:`l`.  With the duals of both
     the pair has :math:`z = z_1 + z_2`, so that :math:`b_1 + b_2 - z_1^\top z_2` is a bound for it.
     What b takes off for rounding is enough for this sum, too.
@@ -255,12 +255,12 @@ def pairs_below(
     -------
     pairs : int array of shape (2, n_pairs)
     """
-    pieces = [division.pieces[k] for k in pair]
-    if len(pieces) < 2 or prod(map(len, pieces)) > MOST_PAIRS:
+    blocks = [partition.blocks[k] for k in pair]
+    if len(blocks) < 2 or prod(map(len, blocks)) > MOST_PAIRS:
         return None
     both = multipliers.merge([pair])
     both = replace(both, linear=0.5 * both.linear)
-    (b, z), (c, x) = (PieceProblem(division, both, 0, piece).certified() for piece in pieces)
+    (b, z), (c, x) = (PieceProblem(partition, both, 0, block).certified() for block in blocks)
     chosen: list[Indices] = []
     for part in np.array_split(range(len(b)), len(b) * len(c) // PAIRS_AT_ONCE + 1):
         rows, columns = np.nonzero(b[part, None] + c - z[part] @ x.T < goal)

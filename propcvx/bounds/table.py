@@ -15,7 +15,7 @@ from cvxpy import OPTIMAL
 from propcvx.bounds.branch_and_bound import BagMoments
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
-from propcvx.bounds.pieces import divide
+from propcvx.bounds.partition import divide
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.checks import check_choice
@@ -64,13 +64,13 @@ class Bound:
 
 
 def enumeration(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
-    """Values of all labelings, as one piece: tight duals of each, whatever the time."""
-    division = divide(problem).whole()
-    single = Multipliers.equal(division, problem.features.shape[1])
+    """Values of all labelings, as one block: tight duals of each, whatever the time."""
+    partition = divide(problem).whole()
+    single = Multipliers.equal(partition, problem.features.shape[1])
     tol = TOL * problem.C * len(problem.features)
-    improve_duals(division, single, np.inf, tol, lambda: None)
-    values = certify_values(division, single).of_labelings(0)
-    search.plane(division.labeling([int(values.argmin())]))
+    improve_duals(partition, single, np.inf, tol, lambda: None)
+    values = certify_values(partition, single).of_labelings(0)
+    search.plane(partition.labeling([int(values.argmin())]))
     interval.prove("enumeration", float(values.min()))
 
 
@@ -147,8 +147,8 @@ def relaxation_bound(
         for labeling in result.labelings:
             search.plane(labeling)
         prove(result)
-        if isinstance(result.stopped_by, KeyboardInterrupt):
-            raise result.stopped_by
+        if isinstance(result.exception, KeyboardInterrupt):
+            raise result.exception
 
     return Bound(run, automatic=False, finds=finds)
 

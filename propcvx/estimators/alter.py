@@ -15,7 +15,7 @@ from tqdm import tqdm
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.arrays import Array, BagWeights, Scale, Seed
 from propcvx.bags.bags import Bags
-from propcvx.checks import check_count, check_flag, check_number, named
+from propcvx.checks import check_count, check_flag, check_number, resolve
 from propcvx.errors import SolverError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import known_variance, weight_of_hinge
@@ -193,11 +193,11 @@ class AlterPropSVM(BagClassifier):
         seeds = [random.randint(2**31) for _ in starts]
         shared = isinstance(step, RememberedStep) and len(features) <= TEACHING_SIZE[0]
         alone = len(starts) == 1 or shared
-        ends = Parallel(n_jobs=1 if alone else self.n_jobs, return_as="generator")(
+        results = Parallel(n_jobs=1 if alone else self.n_jobs, return_as="generator")(
             delayed(_descent)(start, seed, problem, step, features, self.tol, self.max_iter)
             for start, seed in zip(starts, seeds, strict=True)
         )
-        shown = tqdm(ends, desc="starts", total=len(starts), disable=not self.verbose)
+        shown = tqdm(results, desc="starts", total=len(starts), disable=not self.verbose)
         start, best = self._best(zip(starts, shown, strict=True))
         if not (start.is_method and self.init_weight and _n_undecided(bags)):
             return best
@@ -211,25 +211,25 @@ class AlterPropSVM(BagClassifier):
         digits of a sum would choose between labelings, and between scores with and without the
         method's.
         """
-        ends: list[tuple[Start, Fitted]] = []
-        stopped_by: BaseException | None = None
+        results: list[tuple[Start, Fitted]] = []
+        exception: BaseException | None = None
         try:
-            for end in descents:
-                ends.append(end)
+            for result in descents:
+                results.append(result)
         except (KeyboardInterrupt, SolverError) as failure:
-            if not ends:
+            if not results:
                 raise
-            stopped_by = failure
-        self.init_objectives_ = np.array([end.objective for _, end in ends])
+            exception = failure
+        self.init_objectives_ = np.array([result.objective for _, result in results])
         least = self.init_objectives_.min()
         equal = self.init_objectives_ <= least + 2.0 * self.solver_tol * abs(least)
-        ties = [end for end, tied in zip(ends, equal, strict=True) if tied]
-        start, best = min(ties, key=lambda end: not end[0].is_method)
+        ties = [result for result, tied in zip(results, equal, strict=True) if tied]
+        start, best = min(ties, key=lambda result: not result[0].is_method)
         self.init_, self.n_iter_ = start.init, len(best.history)
-        return start, replace(best, stopped_by=stopped_by)
+        return start, replace(best, exception=exception)
 
     def _certified_form(self) -> dict[str, Any]:
-        instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
+        instance_loss = resolve("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
         weighted = bool(np.any(np.not_equal(instance_loss.weights, 1.0)))
         if instance_loss.of_margins is not HINGE.of_margins or weighted:
             return super()._certified_form()
@@ -252,7 +252,7 @@ class AlterPropSVM(BagClassifier):
             "proportion_loss", self.proportion_loss, C_p, self.bag_weights, bags
         )
         C, bags = self.C_ * bags.mean_weight, replace(bags, mean_weight=1.0)
-        instance_loss = named("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
+        instance_loss = resolve("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
         return PropSVM(bags, C, weights, loss, instance_loss.of_bags(bags))
 
 
@@ -282,7 +282,7 @@ def _size(scores: Array, bags: Bags) -> float:
     return float(np.sqrt(np.average(np.square(scores), weights=bags.relative_weights)))
 
 
-def _averaged(end: Fitted, first: Fitted, share: float, features: Array, bags: Bags) -> Fitted:
+def _averaged(result: Fitted, first: Fitted, share: float, features: Array, bags: Bags) -> Fitted:
     """A classifier whose scores are a mean with those of another, brought to its size.
 
     Parameters
@@ -294,9 +294,9 @@ def _averaged(end: Fitted, first: Fitted, share: float, features: Array, bags: B
     features : array
     bags : Bags
     """
-    size, size_of_first = (_size(each.scores(features), bags) for each in (end, first))
+    size, size_of_first = (_size(each.scores(features), bags) for each in (result, first))
     if not size or not size_of_first:
-        return end
+        return result
     times = share * size / size_of_first
-    weights = (1.0 - share) * end.weights + times * first.weights
-    return replace(end, weights=weights, bias=(1.0 - share) * end.bias + times * first.bias)
+    weights = (1.0 - share) * result.weights + times * first.weights
+    return replace(result, weights=weights, bias=(1.0 - share) * result.bias + times * first.bias)

@@ -217,11 +217,11 @@ def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
             "(sklearn.kernel_approximation.Nystroem, RBFSampler)."
         )
     warn_if_unscaled(means)
-    end = estimator._run(FeatureMap(Kernel(), means), table.bags.with_rounded_shares())
+    result = estimator._run(FeatureMap(Kernel(), means), table.bags.with_rounded_shares())
     for of_another_fit in ("_calibration", "dual_coef_", "transduction_"):
         estimator.__dict__.pop(of_another_fit, None)
-    estimator._store_plane(np.array([-1, 1]), end)
+    estimator._store_plane(np.array([-1, 1]), result)
     estimator._warn_if_inaccurate(means)
-    if end.stopped_by is not None:
-        raise end.stopped_by
+    if result.exception is not None:
+        raise result.exception
     return estimator

@@ -36,7 +36,7 @@ from propcvx.estimators.calibration import ROUNDING, Calibration
 from propcvx.estimators.scaling import scaling_advice, warn_if_unscaled
 from propcvx.history import Fitted, History
 from propcvx.solvers import Solve
-from propcvx.solvers.call import SolverNames
+from propcvx.solvers.interface import SolverNames
 from propcvx.svm.kernels import FeatureMap, Kernel
 from propcvx.svm.threads import one_thread
 from propcvx.svm.training import KernelMethod, TrainingData
@@ -119,22 +119,22 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             feature_map = data.feature_map(self)
             try:
                 if data.bags.multiclass:
-                    end = self._run_classes(feature_map, data.bags)
+                    result = self._run_classes(feature_map, data.bags)
                 else:
-                    end = self._run(feature_map, data.bags)
+                    result = self._run(feature_map, data.bags)
             except SolverError as failure:
                 failure.add_note(self._scaling_advice(data.X))
                 raise
-            scores = end.scores(feature_map.features)
-            self._store(data, feature_map, end, scores)
+            scores = result.scores(feature_map.features)
+            self._store(data, feature_map, result, scores)
         self._warn_if_inaccurate(data.X)
         if self.kernel != "precomputed":
             warn_if_unscaled(data.X)
-        if not end.ill_posed and scores.ndim == 1:
+        if not result.ill_posed and scores.ndim == 1:
             warn_if_poor(data.bags, scores)
-        if end.stopped_by is not None:
-            end.stopped_by.add_note(f"{type(self).__name__} keeps the best it had reached.")
-            raise end.stopped_by
+        if result.exception is not None:
+            result.exception.add_note(f"{type(self).__name__} keeps the best it had reached.")
+            raise result.exception
         return self
 
     def _check_bags(self, bags: Bags) -> None:
@@ -158,18 +158,20 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         """
         for name in [name for name in vars(self) if name.endswith("_") and "_in" not in name]:
             delattr(self, name)  # of an earlier fit
-        ends, method = [], self._for_classes(feature_map, bags)
+        results, method = [], self._for_classes(feature_map, bags)
         for number in bags.label_values:
-            ends.append(clone(method)._run(feature_map, bags.against_rest(number)))
-            if ends[-1].stopped_by is not None:
-                raise ends[-1].stopped_by
-        weights = np.column_stack([end.weights for end in ends])
-        bias: Any = np.array([end.bias for end in ends])
+            results.append(clone(method)._run(feature_map, bags.against_rest(number)))
+            if results[-1].exception is not None:
+                raise results[-1].exception
+        weights = np.column_stack([result.weights for result in results])
+        bias: Any = np.array([result.bias for result in results])
         predicted = (feature_map.features @ weights + bias).argmax(axis=1) + 1
         labeling = np.where(bags.labels > 0, bags.labels, predicted)
-        objective = sum(end.objective for end in ends)
-        history = History([record for end in ends for record in end.history], ends[-1].stop_reason)
-        ill_posed = any(end.ill_posed for end in ends)
+        objective = sum(result.objective for result in results)
+        history = History(
+            [record for result in results for record in result.history], results[-1].stop_reason
+        )
+        ill_posed = any(result.ill_posed for result in results)
         return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
 
     def _for_classes(self, feature_map: FeatureMap, bags: Bags) -> BagClassifier:
@@ -177,7 +179,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         return self
 
     def _store(
-        self, data: TrainingData, feature_map: FeatureMap, end: Fitted, scores: Array
+        self, data: TrainingData, feature_map: FeatureMap, result: Fitted, scores: Array
     ) -> None:
         """Store the end of a run."""
         bags = data.bags
@@ -185,21 +187,21 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             self.__dict__.pop(of_another_fit, None)
         if not bags.labels.all() and scores.ndim == 1:
             self._calibration = Calibration.of(scores, bags)
-        numbers = end.labeling - 1 if bags.multiclass else end.labeling > 0
+        numbers = result.labeling - 1 if bags.multiclass else result.labeling > 0
         self.transduction_ = data.classes[numbers.astype(np.intp)]
-        self._store_plane(data.classes, end)
+        self._store_plane(data.classes, result)
         self.feature_map_ = feature_map.without_features(data.X)
         if self.feature_map_.kernel.name != "linear":
             del self.coef_
-            columns = np.atleast_2d(end.weights.T)
+            columns = np.atleast_2d(result.weights.T)
             self.dual_coef_ = np.array([feature_map.dual_coefficients(w) for w in columns])
 
-    def _store_plane(self, classes: NDArray[Any], end: Fitted) -> None:
+    def _store_plane(self, classes: NDArray[Any], result: Fitted) -> None:
         """Store the plane over the columns and the history, which need no instances."""
-        self.classes_, self.coef_ = classes, np.atleast_2d(end.weights.T)
-        self.intercept_ = np.atleast_1d(end.bias)
-        self.objective_, self.history_ = end.objective, end.history
-        self.stop_reason_ = end.stop_reason
+        self.classes_, self.coef_ = classes, np.atleast_2d(result.weights.T)
+        self.intercept_ = np.atleast_1d(result.bias)
+        self.objective_, self.history_ = result.objective, result.history
+        self.stop_reason_ = result.stop_reason
         self.feature_map_ = FeatureMap(Kernel(), np.empty((0, self.coef_.shape[1])))
 
     def _scaling_advice(self, X: Any) -> str:

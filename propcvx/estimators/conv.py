@@ -12,7 +12,7 @@ from tqdm import tqdm
 from propcvx.arrays import Array, Scale, Tolerance, Weight
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import least_error_bias
-from propcvx.checks import check_choice, check_fields, named
+from propcvx.checks import check_choice, check_fields, resolve
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import known_variance, weight_of_hinge
 from propcvx.history import Fitted
@@ -164,7 +164,7 @@ class ConvPropSVM(BagClassifier):
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         self.C_ = weight_of_hinge(self.C, lambda: known_variance(feature_map.features, bags))
         check_choice("bias", self.bias, ("bags", "none"))
-        rounding = named("rounding", self.rounding, ROUNDINGS, "__call__")
+        rounding = resolve("rounding", self.rounding, ROUNDINGS, "__call__")
         features, mean = feature_map.lifted(self.intercept, bags.weights)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
         weights = 1.0 if bags.weights is None else bags.weights
@@ -176,27 +176,27 @@ class ConvPropSVM(BagClassifier):
             def on_round(reached: RelaxationResult) -> None:
                 bar.update()
                 if np.isfinite(reached.lower):
-                    end = rounding(reached, features, feasible, C)
-                    near = np.column_stack([end.labeling, features @ end.weights])
+                    separator = rounding(reached, features, feasible, C)
+                    near = np.column_stack([separator.labeling, features @ separator.weights])
                     labelings.append(feasible.best(near).T)
 
             result = relax(self.relaxation, features, feasible, C, on_round, self._solve)
         result = replace(result, lower=share * result.lower)
-        end = rounding(result, features, feasible, C)
+        separator = rounding(result, features, feasible, C)
         check_fields(
-            "rounding", end, {"labeling": features.shape[:1], "weights": features.shape[1:]}
+            "rounding", separator, {"labeling": features.shape[:1], "weights": features.shape[1:]}
         )
-        scores, rank = features @ end.weights, feature_map.features.shape[1]
+        scores, rank = features @ separator.weights, feature_map.features.shape[1]
         bias = least_error_bias(scores, bags) if self.bias == "bags" else 0.0
         labeling = feasible.best(scores + bias)
         every = np.vstack([labeling, result.labelings, *labelings])
-        self.relaxation_, self.soft_labeling_ = result, end.labeling
+        self.relaxation_, self.soft_labeling_ = result, separator.labeling
         self.violation_ = result.history[-1].violation
         self.n_iter_ = len(result.history)
-        stopped_by = self._bound(result, features, every, C, end.weights)
-        bias += float(end.weights[rank:].sum() - end.weights @ mean)
-        plane = end.weights[:rank]
-        return Fitted(labeling, plane, bias, result.value, result.history, stopped_by)
+        exception = self._bound(result, features, every, C, separator.weights)
+        bias += float(separator.weights[rank:].sum() - separator.weights @ mean)
+        plane = separator.weights[:rank]
+        return Fitted(labeling, plane, bias, result.value, result.history, exception)
 
     def _certified_form(self) -> dict[str, Any]:
         if self.relaxation_.loss != "hinge":
@@ -220,4 +220,4 @@ class ConvPropSVM(BagClassifier):
                 return interruption
             check_consistent(f"relaxation {name_of(self.relaxation)}", result.lower, upper)
             self.bounds_ = Bounds(result.lower, upper)
-        return result.stopped_by
+        return result.exception

@@ -16,7 +16,7 @@ from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import bag_correlation, bag_r2_score
 from propcvx.bags.model_selection import BagKFold
 from propcvx.checks import check_same_length, check_same_order
-from propcvx.errors import InputError, PropCVXWarning, muted
+from propcvx.errors import InputError, PropCVXWarning, suppress_warnings
 
 FOLDS = 5
 """Parts of the bags that are held out in turn, if there are so many bags."""
@@ -87,14 +87,14 @@ class FitCheck:
         return bool(self.correlation < np.tanh(errors / np.sqrt(max(1, self.n_bags - 3))))
 
     def __str__(self) -> str:
-        told, uncorrelated = not np.isnan(self.r2), self._correlated_below(POOR)
+        informative, uncorrelated = not np.isnan(self.r2), self._correlated_below(POOR)
         if self.minority_fraction <= FEW_LABELS:
             larger = 1.0 - self.minority_fraction
             verdict = f"{larger:.0%} of the instances get the label of the larger class"
             verdict += ", and nothing speaks for this fit" if uncorrelated else ""
         elif self.is_poor:
             verdict = "Do not use these labels"
-        elif not told:
+        elif not informative:
             verdict = "All shares are equal, so they cannot tell a good fit from a bad one"
         elif self.n_bags < ENOUGH_BAGS:
             speaks = "for this fit, and" if uncorrelated else "against this fit, but"
@@ -107,7 +107,7 @@ class FitCheck:
             f"{self.expected_accuracy:.0%} of the labels are expected to be right, "
             f"{self.majority_accuracy:.0%} if all were of the larger class.",
         ]
-        if told:
+        if informative:
             lines.append(
                 f"Shares of held-out bags: correlation {self.correlation:.2f} with their mean "
                 f"probabilities, explained variance {self.r2:.0%}."
@@ -170,23 +170,23 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
         raise InputError(f"y must have at least 2 bags with a proportion, got {len(shares)}.")
     everything, held_out = np.arange(len(y)), np.empty(len(y))
     folds = BagKFold(min(FOLDS, len(shares)), random_state=random_state)
-    share, told = float(sizes @ shares / sizes.sum()), bool(np.ptp(shares))
-    with muted(PropCVXWarning):
+    share, informative = float(sizes @ shares / sizes.sum()), bool(np.ptp(shares))
+    with suppress_warnings(PropCVXWarning):
         positive, probabilities = predicted(model, X, y, everything, everything)
-        for inside, outside in folds.split(X, y) if told else ():
-            held_out[outside] = predicted(model, X, y[inside], inside, outside)[1]
+        for train, test in folds.split(X, y) if informative else ():
+            held_out[test] = predicted(model, X, y[train], train, test)[1]
     return FitCheck(
         expected_accuracy=float(np.mean(np.where(positive, probabilities, 1.0 - probabilities))),
         majority_accuracy=max(share, 1.0 - share),
-        correlation=bag_correlation(y, held_out) if told else np.nan,
-        r2=bag_r2_score(y, held_out) if told else np.nan,
+        correlation=bag_correlation(y, held_out) if informative else np.nan,
+        r2=bag_r2_score(y, held_out) if informative else np.nan,
         n_bags=len(shares),
         minority_fraction=float(np.mean(positive == (share <= 0.5))),
     )
 
 
 def predicted(
-    model: Any, X: Any, y: NDArray[np.void], inside: Indices, judged: Indices
+    model: Any, X: Any, y: NDArray[np.void], train: Indices, test: Indices
 ) -> tuple[Mask, Array]:
     """Which instances a fit to others predicts positive, and with what probability.
 
@@ -200,10 +200,10 @@ def predicted(
     if isinstance(last, FrozenEstimator):
         raise InputError(f"{needed}; no fit changes a FrozenEstimator: pass what is inside of it.")
     try:
-        fitted = clone(model).fit(_safe_split(model, X, None, inside)[0], y)
+        fitted = clone(model).fit(_safe_split(model, X, None, train)[0], y)
     except TypeError as error:
         raise InputError(f"{needed}; {model!r:.200} says: {error}.") from error
     if not hasattr(fitted, "predict_proba") or fitted.classes_.dtype.names is not None:
         raise InputError(f"{needed}; got {model!r:.200}.")
-    seen, _ = _safe_split(model, X, None, judged, inside)
+    seen, _ = _safe_split(model, X, None, test, train)
     return fitted.predict(seen) == fitted.classes_[1], fitted.predict_proba(seen)[:, 1]

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.checks import as_vector, check_choice
-from propcvx.errors import IllPosedWarning, InputError, muted
+from propcvx.errors import IllPosedWarning, InputError, suppress_warnings
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.ecological import EcologicalRegression
@@ -74,7 +74,7 @@ class Start:
 
     def fitted(self, features: Array, bags: Bags) -> Fitted:
         """The method, fitted."""
-        with muted(IllPosedWarning):  # the method only proposes
+        with suppress_warnings(IllPosedWarning):  # the method only proposes
             return clone(self.init)._run(FeatureMap(Kernel(), features), bags)
 
 

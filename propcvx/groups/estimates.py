@@ -22,7 +22,7 @@ from propcvx.errors import (
     IllPosedWarning,
     InputError,
     PropCVXWarning,
-    muted,
+    suppress_warnings,
     warn,
 )
 from propcvx.estimators.fit_check import predicted
@@ -34,7 +34,7 @@ FEW = 20
 """With fewer resamples there is no interval."""
 
 
-def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelings) -> Array:
+def expected(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelings) -> Array:
     """Of each instance its label as 0 or 1, or its probability of +1 given the shares.
 
     The probabilities of a classifier are those of independent labels, of which the shares are known
@@ -42,19 +42,19 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
 
     Parameters
     ----------
-    labels : labeling of shape (n_instances,), or fitted classifier
+    estimator : labeling of shape (n_instances,), or fitted classifier
     X : array, sparse matrix, DataFrame or list of length n_instances, or None
     y : bag target of shape (n_instances,)
     feasible : FeasibleLabelings
         Of its bags, in the order of the rows.
     """
-    if isinstance(labels, type) or not hasattr(labels, "predict_proba"):
-        if hasattr(labels, "fit"):
+    if isinstance(estimator, type) or not hasattr(estimator, "predict_proba"):
+        if hasattr(estimator, "fit"):
             raise InputError(
                 f"estimator must be a labeling, or a classifier fitted to bags with predict_proba, "
-                f"got {labels!r:.200}."
+                f"got {estimator!r:.200}."
             )
-        labeling = known_labels(labels, len(y)).astype(float)
+        labeling = known_labels(estimator, len(y)).astype(float)
         if fault := feasible.fault_of(labeling):
             raise InputError(
                 f"estimator must have the shares of the bags, and {fault}; a fitted classifier in "
@@ -67,14 +67,14 @@ def expected(labels: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelin
             f"X must have the {len(y)} instances of y, for the estimator, got {given}."
         )
     classes, needed = (
-        np.asarray(of).tolist() for of in (getattr(labels, "classes_", ()), classes_of(y))
+        np.asarray(of).tolist() for of in (getattr(estimator, "classes_", ()), classes_of(y))
     )
     if classes != needed:
         raise InputError(
             f"estimator must be a classifier of the classes of y, {needed}, of which the second is "
             f"positive, got one of {classes}."
         )
-    probabilities = labels.predict_proba(X)[:, 1]
+    probabilities = estimator.predict_proba(X)[:, 1]
     return GivenCounts.of(probabilities, feasible).means()
 
 
@@ -157,6 +157,6 @@ def _resample(
     feasible: FeasibleLabelings,
 ) -> Array:
     """Weights in the cells from one draw."""
-    with muted(PropCVXWarning):
+    with suppress_warnings(PropCVXWarning):
         positive = GivenCounts.of(draw(random), feasible).draw(random)
     return np.asarray(cells.of_cells @ (cells.weights * positive))[None]

@@ -20,7 +20,7 @@ from propcvx.bags.targets import (
     known_labels,
 )
 from propcvx.checks import check_count, check_number, check_same_order
-from propcvx.errors import InputError, needing
+from propcvx.errors import InputError, require_extra
 from propcvx.groups.cells import Cells
 from propcvx.groups.estimates import FEW, expected, resampled
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -63,7 +63,7 @@ class GroupShares(Readable):
         return table if self.positive == 1 else f"Shares of {self.positive!r}\n{table}"
 
 
-@needing("groups", "group_shares")
+@require_extra("groups", "group_shares")
 def group_shares(
     y: NDArray[Any],
     groups: Any,

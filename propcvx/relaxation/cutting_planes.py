@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from propcvx.arrays import Array, Weight
-from propcvx.checks import Shapes, check_count, check_fields, check_number, named
+from propcvx.checks import Shapes, check_count, check_fields, check_number, resolve
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.bounds import check_consistent, lower_bound
@@ -71,8 +71,8 @@ class CuttingPlanes(Relaxation):
         r"""Algorithm 2 from :math:`\alpha = 1 / N`; the vectors of M are the labelings found."""
         check_count("max_cuts", self.max_cuts)
         tol = check_number("tol", self.tol, least=0.0) * float(np.mean(C))
-        master = named("master", self.master, MASTERS, "__call__")(features, C, solve)
-        oracle = named("oracle", self.oracle, ORACLES, "__call__")(features, feasible)
+        master = resolve("master", self.master, MASTERS, "__call__")(features, C, solve)
+        oracle = resolve("oracle", self.oracle, ORACLES, "__call__")(features, feasible)
         source = getattr(oracle, "__name__", type(oracle).__name__)
         alpha = np.full(len(features), 1.0 / len(features))
         cut, labelings, history = oracle(alpha), np.empty((0, len(features))), History()

@@ -23,7 +23,7 @@ from propcvx.errors import InaccurateSolutionWarning, warn
 from propcvx.programs import RestrictedMaster, mkl_epigraph, mkl_group, mkl_inner
 from propcvx.programs.structures import relative_gap
 from propcvx.solvers import Solution, Solve
-from propcvx.solvers.call import check_gap
+from propcvx.solvers.interface import check_gap
 
 _Optimum = tuple[Array, Array, Solution]
 """Alpha, the weights mu to any scale, and the solver's last solution."""

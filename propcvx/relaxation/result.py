@@ -76,7 +76,7 @@ class RelaxationResult(Readable):
     alpha: Array
     labelings: Array
     history: History
-    stopped_by: BaseException | None = None
+    exception: BaseException | None = None
 
     def __str__(self) -> str:
         """The value, what it proves, what M is made of, and the rounds."""
@@ -189,7 +189,7 @@ class Relaxation(BaseEstimator, ABC):
             if reached is None:
                 raise
             history = History(reached.history, StopReason.of(failure))
-            return replace(reached, history=history, stopped_by=failure)
+            return replace(reached, history=history, exception=failure)
         if reached is None:
             raise NotImplementedError(f"{type(self).__name__}._relax yields no result.")
         return reached

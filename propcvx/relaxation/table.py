@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from propcvx.arrays import Array, Weight
-from propcvx.checks import Shapes, check_fields, named
+from propcvx.checks import Shapes, check_fields, resolve
 from propcvx.errors import InputError
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.bounds import check_consistent
@@ -35,7 +35,7 @@ RELAXATIONS: Mapping[str, Any] = MappingProxyType(
 
 def find_relaxation(argument: str, relaxation: Any) -> Any:
     """The relaxation of that name, or the object given, if it has the method ``relax``."""
-    return named(argument, relaxation, RELAXATIONS, "relax")
+    return resolve(argument, relaxation, RELAXATIONS, "relax")
 
 
 def name_of(relaxation: Any) -> str:

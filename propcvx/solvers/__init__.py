@@ -4,8 +4,8 @@ The table ``SOLVERS`` says what each solver can do.  General solvers (through CV
 specialised ones stand in the same table and leave the same answer.
 """
 
-from propcvx.solvers.call import Solve, SolverNames, solve
 from propcvx.solvers.comparison import compare_solvers
+from propcvx.solvers.interface import Solve, SolverNames, solve
 from propcvx.solvers.residuals import Residuals, residuals_of
 from propcvx.solvers.solution import Solution
 from propcvx.solvers.solver import Solver

@@ -15,7 +15,7 @@ from joblib import Parallel, delayed, parallel_config
 from propcvx.checks import check_number
 from propcvx.errors import PropCVXError, ResidualsError, UnsupportedSolverError
 from propcvx.programs import Program
-from propcvx.solvers.call import USABLE, leave_values
+from propcvx.solvers.interface import USABLE, leave_values
 from propcvx.solvers.residuals import residuals_of
 from propcvx.solvers.solver import Solver
 from propcvx.solvers.table import find_solver, named_solver, solvers_for

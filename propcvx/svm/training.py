@@ -29,8 +29,8 @@ from propcvx.checks import (
     check_number,
     check_same_length,
     check_same_order,
-    named,
     number_or_scale,
+    resolve,
 )
 from propcvx.errors import InputError
 from propcvx.labelings.losses import PROPORTION_LOSSES, ProportionLoss
@@ -216,7 +216,7 @@ def proportion_term(
     bags : Bags
     """
     check_number("C_p", C_p, least=0.0)
-    loss = named(argument, loss, PROPORTION_LOSSES, "of").keyed(bags)
+    loss = resolve(argument, loss, PROPORTION_LOSSES, "of").keyed(bags)
     if loss.dead_zone is None:
         bags.check_known("rounding" if loss.epsilon is None else loss.epsilon)
     return loss, C_p * bag_weights(weights, bags)

@@ -20,11 +20,11 @@ from small_problems import (
 
 from propcvx import Bags, CuttingPlanes, bag_target, certify
 from propcvx.bounds import BOUNDS, Bound, Interval, LabelingProblem, SwapSearch
+from propcvx.bounds import blocks as pieces_module
 from propcvx.bounds import branch_and_bound as branching
-from propcvx.bounds import pieces as pieces_module
 from propcvx.bounds.maximise import SmoothBound
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
-from propcvx.bounds.pieces import divide
+from propcvx.bounds.partition import divide
 from propcvx.errors import BoundFailedWarning, InconsistentBoundsError, InputError, SolverError
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -98,7 +98,7 @@ def divide_bags(monkeypatch, most_labelings, piece_size):
 
 def random_multipliers(division, random):
     """Multipliers that sum to what they should but for rounding, and are random otherwise."""
-    n, rank = len(division.pieces), division.pieces[0].features.shape[1]
+    n, rank = len(division.blocks), division.blocks[0].features.shape[1]
     q = random.randint(1, rank + 1)
     roots = random.normal(size=(n, q, q)) * 10.0 ** random.uniform(-2, 1, size=(n, 1, 1))
     squares = roots @ roots.transpose(0, 2, 1)
@@ -124,9 +124,9 @@ def check_random_multipliers(seed, monkeypatch):
     _, best = listed_values(problem)
     for _ in range(3):
         multipliers = random_multipliers(division, random)
-        for piece in division.pieces:
-            shape = piece.labelings.shape
-            piece.duals[:] = random.uniform(0, 1.2 * problem.C, size=shape) * piece.labelings
+        for block in division.blocks:
+            shape = block.labelings.shape
+            block.duals[:] = random.uniform(0, 1.2 * problem.C, size=shape) * block.labelings
         assert certify_values(division, multipliers).lower <= best * (1 + 1e-8)
         improve_duals(division, multipliers, best, 1e-3 * best, lambda: None)
         assert certify_values(division, multipliers).lower <= best * (1 + 1e-8)
@@ -276,11 +276,11 @@ def test_the_search_finds_the_best_labeling_of_small_problems(seed):
 def test_multipliers_reach_the_value_of_the_program():
     """The moment bound's program in CVXPY, by an interior-point method."""
     problem = bound_problem(0)
-    pieces = divide(problem).pieces
+    blocks = divide(problem).blocks
     program = bag_moments(
-        [piece.features for piece in pieces],
-        [piece.labelings.astype(float) for piece in pieces],
-        [piece.costs for piece in pieces],
+        [block.features for block in blocks],
+        [block.labelings.astype(float) for block in blocks],
+        [block.costs for block in blocks],
         problem.C,
     )
     value = solve(program, "clarabel", tol=1e-8).value

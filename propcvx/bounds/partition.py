@@ -1,7 +1,7 @@
-r"""Pieces: sets of instances with the labelings that they can have.
+r"""Blocks: sets of instances with the labelings that they can have.
 
-A bag is a piece with its feasible labelings.  Bags are merged into pieces with the product of
-their labelings.  A bag with too many labelings is divided into pieces of a few instances with all
+A bag is a block with its feasible labelings.  Bags are merged into blocks with the product of
+their labelings.  A bag with too many labelings is divided into blocks of a few instances with all
 their labelings; its count is then priced, see :mod:`propcvx.bounds.moments`.
 """
 
@@ -21,11 +21,11 @@ MOST_LABELINGS = 1000
 """A bag with more labelings is divided."""
 
 PIECE_SIZE = 8
-"""Instances in a piece of a divided bag."""
+"""Instances in a block of a divided bag."""
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class Block:
     r"""Some instances and the labelings that they can have.
 
     Attributes
@@ -38,7 +38,7 @@ class Piece:
     duals : array of shape (P, n)
         The duals v of each labeling's SVM, :math:`0 \le y_i v_i \le C`; they are improved in place.
     costs : array of shape (P,)
-        The costs of the bags inside of the piece.
+        The costs of the bags inside of the block.
     counts : int array of shape (P, D)
         Positives that a labeling puts into each of the D divided bags.
     """
@@ -55,14 +55,14 @@ class Piece:
 
 
 @dataclass(frozen=True, eq=False)
-class Division:
-    """All instances in pieces, and the costs of the bags that are divided among them.
+class Partition:
+    """All instances in blocks, and the costs of the bags that are divided among them.
 
     Attributes
     ----------
-    pieces : tuple of Piece
+    blocks : tuple of Piece
     costs : tuple of arrays
-        Of each divided bag, its cost for 0, 1, ... positives; ``[0]`` once a piece holds all of it.
+        Of each divided bag, its cost for 0, 1, ... positives; ``[0]`` once a block holds all of it.
     members : tuple of int arrays
         Its instances.
     C : float
@@ -71,7 +71,7 @@ class Division:
         Labelings whose weights are longer than this are left out of all bounds.
     """
 
-    pieces: tuple[Piece, ...]
+    blocks: tuple[Block, ...]
     costs: tuple[Array, ...]
     members: tuple[Indices, ...]
     C: float
@@ -79,61 +79,61 @@ class Division:
 
     @property
     def size(self) -> int:
-        """Number of combinations of the pieces' labelings."""
-        return prod(len(piece) for piece in self.pieces)
+        """Number of combinations of the blocks' labelings."""
+        return prod(len(block) for block in self.blocks)
 
     def labeling(self, chosen: Sequence[int]) -> Array:
-        """The whole labeling that takes one labeling of each piece."""
-        labeling = np.empty(sum(len(piece.instances) for piece in self.pieces))
-        for piece, choice in zip(self.pieces, chosen, strict=True):
-            labeling[piece.instances] = piece.labelings[choice]
+        """The whole labeling that takes one labeling of each block."""
+        labeling = np.empty(sum(len(block.instances) for block in self.blocks))
+        for block, choice in zip(self.blocks, chosen, strict=True):
+            labeling[block.instances] = block.labelings[choice]
         return labeling
 
-    def merge(self, groups: Sequence[Sequence[int]], kept: Mapping[int, Indices]) -> Division:
-        """Pieces merged as groups of their positions say.
+    def merge(self, groups: Sequence[Sequence[int]], kept: Mapping[int, Indices]) -> Partition:
+        """Blocks merged as groups of their positions say.
 
         ``kept[k]`` has the combinations of labelings that group k keeps, in columns.
         """
-        merged = [self.pieces[group[0]] for group in groups]
+        merged = [self.blocks[group[0]] for group in groups]
         for k, chosen in kept.items():
-            merged[k] = _product([self.pieces[piece] for piece in groups[k]], chosen)
+            merged[k] = _product([self.blocks[block] for block in groups[k]], chosen)
         costs = list(self.costs)
-        for place, piece in enumerate(merged):
+        for place, block in enumerate(merged):
             for bag, inside in enumerate(self.members):
-                if len(costs[bag]) > 1 and np.isin(inside, piece.instances).all():
-                    total = piece.costs + costs[bag][piece.counts[:, bag]]
+                if len(costs[bag]) > 1 and np.isin(inside, block.instances).all():
+                    total = block.costs + costs[bag][block.counts[:, bag]]
                     others = np.arange(len(costs)) != bag
-                    piece = replace(piece, costs=total, counts=piece.counts * others)
+                    block = replace(block, costs=total, counts=block.counts * others)
                     costs[bag] = np.zeros(1)
-            merged[place] = piece
-        return replace(self, pieces=tuple(merged), costs=tuple(costs))
+            merged[place] = block
+        return replace(self, blocks=tuple(merged), costs=tuple(costs))
 
-    def whole(self) -> Division:
-        """All pieces merged, with all combinations of their labelings."""
-        chosen = np.array([*product(*(range(len(piece)) for piece in self.pieces))]).T
-        return self.merge([range(len(self.pieces))], {0: chosen})
+    def whole(self) -> Partition:
+        """All blocks merged, with all combinations of their labelings."""
+        chosen = np.array([*product(*(range(len(block)) for block in self.blocks))]).T
+        return self.merge([range(len(self.blocks))], {0: chosen})
 
-    def keep(self, k: int, labelings: Mask) -> Division:
-        """The division with some labelings of piece k only."""
-        piece, each = self.pieces[k], ("labelings", "duals", "costs", "counts")
-        piece = replace(piece, **{name: getattr(piece, name)[labelings] for name in each})
-        return replace(self, pieces=(*self.pieces[:k], piece, *self.pieces[k + 1 :]))
+    def keep(self, k: int, labelings: Mask) -> Partition:
+        """The division with some labelings of block k only."""
+        block, each = self.blocks[k], ("labelings", "duals", "costs", "counts")
+        block = replace(block, **{name: getattr(block, name)[labelings] for name in each})
+        return replace(self, blocks=(*self.blocks[:k], block, *self.blocks[k + 1 :]))
 
 
-def divide(problem: LabelingProblem) -> Division:
-    """Every bag a piece, or several where it has more than ``MOST_LABELINGS``."""
+def divide(problem: LabelingProblem) -> Partition:
+    """Every bag a block, or several where it has more than ``MOST_LABELINGS``."""
     bags = list(zip(problem.bags.members, problem.costs, strict=True))
     large = [k for k, bag in enumerate(bags) if _number(problem, *bag) > MOST_LABELINGS]
-    pieces = []
+    blocks = []
     for k, (members, cost) in enumerate(bags):
         priced = np.array([k == other for other in large], dtype=np.intp)
         parts = [(members, cost)]
         if k in large:
             split = np.array_split(members, -(-len(members) // PIECE_SIZE))
             parts = [(part, np.zeros(len(part) + 1)) for part in split]
-        pieces += [_piece(problem, *part, priced) for part in parts]
+        blocks += [_piece(problem, *part, priced) for part in parts]
     divided, costs = [bags[k][0] for k in large], [bags[k][1] for k in large]
-    return Division(tuple(pieces), tuple(costs), tuple(divided), problem.C, problem.reach())
+    return Partition(tuple(blocks), tuple(costs), tuple(divided), problem.C, problem.reach())
 
 
 def _number(problem: LabelingProblem, members: Indices, cost: Array) -> int:
@@ -144,7 +144,7 @@ def _number(problem: LabelingProblem, members: Indices, cost: Array) -> int:
     return sum(comb(free, int(m)) for m in allowed if 0 <= m <= free)
 
 
-def _piece(problem: LabelingProblem, members: Indices, cost: Array, priced: Indices) -> Piece:
+def _piece(problem: LabelingProblem, members: Indices, cost: Array, priced: Indices) -> Block:
     """Some instances of a bag with all their labelings; ``priced`` is 1 for a divided bag."""
     known = problem.bags.labels[members]
     free, positive = np.flatnonzero(known == 0), int((known > 0).sum())
@@ -156,17 +156,17 @@ def _piece(problem: LabelingProblem, members: Indices, cost: Array, priced: Indi
     positives = (labelings > 0).sum(axis=1)
     counts = np.outer(positives, priced)
     duals = problem.C * labelings.astype(float)
-    return Piece(members, problem.features[members], labelings, duals, cost[positives], counts)
+    return Block(members, problem.features[members], labelings, duals, cost[positives], counts)
 
 
-def _product(pieces: Sequence[Piece], combinations: Indices) -> Piece:
-    """Some combinations of the labelings of some pieces, in columns."""
-    parts = list(zip(pieces, combinations, strict=True))
-    return Piece(
-        np.concatenate([piece.instances for piece in pieces]),
-        np.vstack([piece.features for piece in pieces]),
-        np.hstack([piece.labelings[chosen] for piece, chosen in parts]),
-        np.hstack([piece.duals[chosen] for piece, chosen in parts]),
-        np.sum([piece.costs[chosen] for piece, chosen in parts], axis=0),
-        np.sum([piece.counts[chosen] for piece, chosen in parts], axis=0),
+def _product(blocks: Sequence[Block], combinations: Indices) -> Block:
+    """Some combinations of the labelings of some blocks, in columns."""
+    parts = list(zip(blocks, combinations, strict=True))
+    return Block(
+        np.concatenate([block.instances for block in blocks]),
+        np.vstack([block.features for block in blocks]),
+        np.hstack([block.labelings[chosen] for block, chosen in parts]),
+        np.hstack([block.duals[chosen] for block, chosen in parts]),
+        np.sum([block.costs[chosen] for block, chosen in parts], axis=0),
+        np.sum([block.counts[chosen] for block, chosen in parts], axis=0),
     )
