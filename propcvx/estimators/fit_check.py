@@ -1,4 +1,4 @@
-"""Whether a fit can be believed, as far as the shares of bags tell it."""
+"""Estimates from proportions alone of how well a classifier predicts."""
 
 from __future__ import annotations
 
@@ -21,107 +21,89 @@ from propcvx.errors import InputError, PropCVXWarning, suppress_warnings
 FOLDS = 5
 """Parts of the bags that are held out in turn, if there are so many bags."""
 
-ENOUGH_BAGS = 20
-"""With fewer bags, what is explained on held-out bags is a matter of chance."""
-
-BELOW_MAJORITY = 0.01
-"""In a poor fit the expected share of right labels is below that of the larger class by this."""
-
-FEW_LABELS = 0.02
-"""So few labels of the smaller class cost no more accuracy than that."""
-
-POOR, CHANCE = 0.5, 1.64
-"""In a poor fit the correlation on held-out bags is below so many standard errors; in one of twenty
-without any relation it is above the second."""
+CHANCE = 1.64
+"""In one of twenty problems without any relation the correlation on held-out bags is more than so
+many standard errors below 0."""
 
 
 @dataclass(frozen=True)
 class FitCheck:
-    """What the shares of bags show about a fit.
+    """Estimates of how well a classifier predicts, by proportions alone.
 
     Attributes
     ----------
     expected_accuracy : float
-        Share of right labels if the calibrated probabilities are right.  With bags that are places
-        or schools it is six to twelve points too large, but for
-        :class:`propcvx.EcologicalRegression` and :class:`propcvx.MeanMap`.  With as many columns as
-        bags it is too large for all: with 60 columns and 40 bags by 8 to 25 points.
+        Accuracy on the training instances if their probabilities are right, after these are moved
+        towards their mean by ``slope``.
     majority_accuracy : float
-        Share of right labels of predicting the larger class for all instances.
+        Accuracy of predicting the majority class for all instances.
     correlation : float
-        Correlation of the shares of bags with the mean probabilities of fits to other bags,
-        weighted by size; NaN if all shares are equal.
+        Correlation of the proportions of held-out bags with their mean probabilities, weighted by
+        size; NaN if all proportions are equal.
     r2 : float
-        Part of the variance of the shares that these mean probabilities explain, see
-        :func:`propcvx.bags.metrics.bag_r2_score`; NaN if all shares are equal.
+        :math:`R^2` of these mean probabilities as predictions of the proportions, see
+        :func:`propcvx.bags.metrics.bag_r2_score`; NaN if all proportions are equal.
+    slope : float
+        Calibration slope: that of a regression of the proportions of held-out bags on their mean
+        probabilities, weighted by size, and clipped to [0, 1].  Below 1 the probabilities are too
+        extreme, and with 0 they say nothing.  0 if all proportions are equal.
     n_bags : int
-        Bags with a share.
+        Number of bags with a proportion.
     minority_fraction : float
-        Share of the instances that get the label of the smaller class.
+        Fraction of the training instances that are predicted to be of the minority class.
     """
 
     expected_accuracy: float
     majority_accuracy: float
     correlation: float
     r2: float
+    slope: float
     n_bags: int
     minority_fraction: float
 
     @property
     def is_poor(self) -> bool:
-        """Whether there is evidence that predicting the larger class would be as good.
+        """Whether the expected accuracy is below that of predicting the majority class.
 
-        Fewer labels are expected to be right, by more than 0.01; or there are 20 bags or more, and
-        the correlation on held-out bags (as Fisher's z) is below half a standard error.  Not where
-        at most 2% of the labels are of the smaller class: they are nearly those of the larger.
-        False proves nothing.
+        Not where no instance is predicted to be of the minority class.  False proves nothing.
         """
-        if self.minority_fraction <= FEW_LABELS:
-            return False
-        if self.expected_accuracy < self.majority_accuracy - BELOW_MAJORITY:
-            return True
-        return self.n_bags >= ENOUGH_BAGS and self._correlated_below(POOR)
+        return self.expected_accuracy < self.majority_accuracy and self.minority_fraction > 0.0
 
-    def _correlated_below(self, errors: float) -> bool:
-        """Whether the correlation on held-out bags is below so many standard errors."""
-        return bool(self.correlation < np.tanh(errors / np.sqrt(max(1, self.n_bags - 3))))
+    @property
+    def is_reversed(self) -> bool:
+        """Whether proportions fall where probabilities rise, by more than chance."""
+        error = CHANCE / np.sqrt(max(1, self.n_bags - 3))
+        return bool(self.correlation < -np.tanh(error))
 
     def __str__(self) -> str:
-        informative, uncorrelated = not np.isnan(self.r2), self._correlated_below(POOR)
-        if self.minority_fraction <= FEW_LABELS:
-            larger = 1.0 - self.minority_fraction
-            verdict = f"{larger:.0%} of the instances get the label of the larger class"
-            verdict += ", and nothing speaks for this fit" if uncorrelated else ""
-        elif self.is_poor:
-            verdict = "Do not use these labels"
-        elif not informative:
-            verdict = "All shares are equal, so they cannot tell a good fit from a bad one"
-        elif self.n_bags < ENOUGH_BAGS:
-            speaks = "for this fit, and" if uncorrelated else "against this fit, but"
-            verdict = f"Nothing speaks {speaks} {self.n_bags} bags tell little"
-        else:
-            verdict = "Nothing speaks against this fit"
-            verdict += ", and little for it" if self._correlated_below(CHANCE) else ""
         lines = [
-            f"{verdict}.",
-            f"{self.expected_accuracy:.0%} of the labels are expected to be right, "
-            f"{self.majority_accuracy:.0%} if all were of the larger class.",
+            f"Expected accuracy {self.expected_accuracy:.0%} (always predicting the majority "
+            f"class: {self.majority_accuracy:.0%})."
         ]
-        if informative:
+        if np.isnan(self.correlation):
+            lines.append("All bags have the same proportion, so held-out bags give no evidence.")
+        else:
             lines.append(
-                f"Shares of held-out bags: correlation {self.correlation:.2f} with their mean "
-                f"probabilities, explained variance {self.r2:.0%}."
+                f"Held-out bags ({self.n_bags}): correlation {self.correlation:.2f}, "
+                f"R^2 {self.r2:.2f}, calibration slope {self.slope:.2f}."
             )
+        if self.is_reversed:
+            lines.append(
+                "The correlation is negative: check that each proportion belongs to its bag."
+            )
+        elif self.is_poor:
+            lines.append(
+                "Do not use these labels: always predicting the majority class is as accurate."
+            )
+        lines.append("The expected accuracy assumes that people differ inside bags as bags differ.")
         return "\n".join(lines)
 
 
 def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = None) -> FitCheck:
-    """Check without any label whether a method is better than predicting the larger class.
+    """Estimate from proportions alone how well a method predicts.
 
     The method is fitted to all bags.  Then the bags are divided into five parts (or one for each
     bag, if there are fewer); each part is held out once, and the method is fitted to the others.
-    The verdict is evidence, not a proof: it warns of most fits that are worse than predicting the
-    larger class, and of few others.
 
     Parameters
     ----------
@@ -137,20 +119,18 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
     Returns
     -------
     FitCheck
-        It prints as a verdict with its numbers: the expected share of right labels, and of the
-        shares of held-out bags the correlation with the predicted mean probabilities and the part
-        of their variance that these explain.
+        It prints as a summary.
 
     Raises
     ------
     InputError
-        If y is not a bag target of two classes, or has fewer than two bags with a share; or if the
-        model does not learn from bags, with ``predict_proba``.
+        If y is not a bag target of two classes, or has fewer than two bags with a proportion; or if
+        the model does not learn from bags, with ``predict_proba``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from propcvx import InvCal, bag_target, check_fit, bag_proportions
+    >>> from propcvx import InvCal, bag_proportions, bag_target, check_fit
     >>> from propcvx.datasets import random_bags
     >>> random = np.random.RandomState(0)
     >>> labels = np.repeat([1, -1], 200)
@@ -158,31 +138,42 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
     >>> bags = random_bags(labels, bag_size=10, random_state=0)
     >>> y = bag_target(bags, bag_proportions(labels, bags))
     >>> print(check_fit(InvCal(), X, y, random_state=0))
-    Nothing speaks against this fit.
-    94% of the labels are expected to be right, 50% if all were of the larger class.
-    Shares of held-out bags: correlation 0.91 with their mean probabilities, explained variance 83%.
+    Expected accuracy 94% (always predicting the majority class: 50%).
+    Held-out bags (40): correlation 0.91, R^2 0.83, calibration slope 0.99.
+    The expected accuracy assumes that people differ inside bags as bags differ.
     """
     bags = Bags.from_target(y)
     check_same_length(X, y)
     check_same_order({"X": X, "y": y})
-    shares, sizes = bags.proportions[bags.with_share], bags.sizes[bags.with_share]
-    if len(shares) < 2:
-        raise InputError(f"y must have at least 2 bags with a proportion, got {len(shares)}.")
-    everything, held_out = np.arange(len(y)), np.empty(len(y))
-    folds = BagKFold(min(FOLDS, len(shares)), random_state=random_state)
-    share, informative = float(sizes @ shares / sizes.sum()), bool(np.ptp(shares))
+    proportions, sizes = bags.proportions[bags.with_share], bags.sizes[bags.with_share]
+    if len(proportions) < 2:
+        raise InputError(f"y must have at least 2 bags with a proportion, got {len(proportions)}.")
+    everything, held_out = np.arange(len(y)), np.full(len(y), 0.5)
+    folds = BagKFold(min(FOLDS, len(proportions)), random_state=random_state)
+    mean, informative = np.average(proportions, weights=sizes), bool(np.ptp(proportions))
     with suppress_warnings(PropCVXWarning):
         positive, probabilities = predicted(model, X, y, everything, everything)
         for train, test in folds.split(X, y) if informative else ():
             held_out[test] = predicted(model, X, y[train], train, test)[1]
+    slope = _slope((bags.membership @ held_out)[bags.with_share] / sizes, proportions, sizes)
+    centre = probabilities.mean()
+    shrunk = centre + slope * (probabilities - centre)
     return FitCheck(
-        expected_accuracy=float(np.mean(np.where(positive, probabilities, 1.0 - probabilities))),
-        majority_accuracy=max(share, 1.0 - share),
+        expected_accuracy=float(np.mean(np.where(positive, shrunk, 1.0 - shrunk))),
+        majority_accuracy=max(mean, 1.0 - mean),
         correlation=bag_correlation(y, held_out) if informative else np.nan,
         r2=bag_r2_score(y, held_out) if informative else np.nan,
-        n_bags=len(shares),
-        minority_fraction=float(np.mean(positive == (share <= 0.5))),
+        slope=slope,
+        n_bags=len(proportions),
+        minority_fraction=float(np.mean(positive == (mean <= 0.5))),
     )
+
+
+def _slope(x: Array, y: Array, weights: Array) -> float:
+    """Slope of the weighted regression of y on x, clipped to [0, 1]; 0 if all x are equal."""
+    centred = x - np.average(x, weights=weights)
+    square = float(weights @ np.square(centred))
+    return float(np.clip((weights * centred) @ y / square, 0.0, 1.0)) if square > 0.0 else 0.0
 
 
 def predicted(

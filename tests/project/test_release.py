@@ -46,7 +46,7 @@ def test_a_workflow_names_every_action_by_the_hash_of_a_commit(workflow):
 
 
 def test_the_readme_compares_what_the_package_has():
-    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Beside other")[2]
+    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Related packages")[2]
     rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| ")][1:]
     ours = {row[0].strip("| "): row[1] for row in rows if len(row) == 5}
     named = re.findall(r"`(\w+)`", "".join(ours.values()))
@@ -54,7 +54,7 @@ def test_the_readme_compares_what_the_package_has():
     assert classifiers < set(named)
     assert [name for name in named if name != "y" and not hasattr(propcvx, name)] == []
     requirements = SETUP["options"]["install_requires"]
-    assert all(name.lower() in requirements for name in ours["needs"].split(", "))
+    assert all(name.lower() in requirements for name in ours["Main dependencies"].split(", "))
 
 
 def test_names_are_imported_when_they_are_first_used():
