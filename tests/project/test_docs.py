@@ -46,7 +46,7 @@ def test_examples_of_the_readme_give_what_they_show(monkeypatch):
     monkeypatch.chdir(ROOT)
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     result = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=flags)
-    assert result == (0, 16)
+    assert result == (0, 17)
 
 
 def test_links_and_pictures_of_the_readme_are_there():
