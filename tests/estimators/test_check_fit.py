@@ -9,15 +9,7 @@ from sklearn.metrics.pairwise import linear_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from propcvx import (
-    BagKFold,
-    ConvPropSVM,
-    InvCal,
-    MeanMap,
-    bag_target,
-    check_fit,
-    proportions_of,
-)
+from propcvx import BagKFold, ConvPropSVM, InvCal, MeanMap, bag_target, check_fit, proportions_of
 from propcvx.bags.metrics import bag_r2_score
 from propcvx.datasets import random_bags
 from propcvx.estimators import FitCheck
