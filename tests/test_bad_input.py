@@ -236,7 +236,7 @@ REFUSED = [
     (lambda: bags_with_proportions([1, -1], 2, lambda random: 2.0), "draw .* got 2.0"),
     (lambda: equal_proportion_bags(["a", "b"], 2), "labels"),
     (lambda: equal_proportion_bags([1, -1], 4), "too few for one bag of 4 with 2 positives"),
-    (lambda: load_real("hart"), r"name must be one of .*'heart'.*'dna-3'"),
+    (lambda: load_real("dna-4"), r"name must be one of .*'heart'.*'dna-3'"),
     (lambda: load_real("heart", data_home=5), "data_home must be the path of a folder, got 5"),
 ]
 
