@@ -110,6 +110,13 @@ rates, conv, named = (
 )
 
 
+def changed(y, field, value, place=0):
+    """Bags of a target in which one entry was changed."""
+    y = y.copy()
+    y[field][place] = value
+    return lambda: Bags.from_target(y, table=True)
+
+
 def relaxed(relaxation):
     return lambda: conv(relaxation=relaxation).fit(X, Y)
 
@@ -136,6 +143,16 @@ REFUSED = [
     (lambda: bag_target(IDS, np.eye(2), classes=LONG), "classes must be"),
     (lambda: Bags.from_target([1, -1]), "got dtype list; make one with propcvx.bag_target"),
     (lambda: Bags.from_target(Y[:0]), r"non-empty vector of instances, got shape \(0,\)"),
+    (lambda: Bags.from_target(Y[:, None]), r"got shape \(8, 1\)"),
+    (lambda: Bags.from_target(TABLE[:0], table=True), r"non-empty .* shape \(0,\)"),
+    (lambda: Bags.from_target(THIRDS), "class"),
+    (changed(Y, "proportion", 0.25), "one value per bag, got several in bag 'a'"),
+    (changed(Y[3:4], "proportion", 2.0), "got 2.0 for bag 'a'"),
+    (changed(Y, "label", 3), "got 3 at instance 0"),
+    (changed(TABLE, "proportion", [0.4, 0.6]), "one value per bag, got several in bag 'a'"),
+    (changed(TABLE, "proportion", [np.nan, 0.5]), "bag 'a'"),
+    (changed(TABLE, "label", 4), r"a number of a class, \(1, 2\)"),
+    (Bags.from_target(bag_target("aa", [1.0], [0, -1])).check_known, "contradict.* of 2, with pr"),
     (lambda: proportions_of([1, 1, -1], [0, 0]), "3 instances, got 2"),
     (lambda: sampling_epsilon(Y, 1), r"level must be .* got 1"),
     # splits and scores
