@@ -100,6 +100,7 @@ DUAL = svm_dual(X).set(**svm_dual_parameters(np.tile([-1.0, 1.0], 4), 1.0))
 MEAN_MAP = MeanMap().fit(X, Y)
 TABLE = bag_target(IDS, [{"x": 0.5, "y": 0.5}, {"x": 0.25, "y": 0.75}])
 FRAME = pd.DataFrame({"id": IDS, "label": 0, "x": X[:, 0]})
+MANY = bag_target(np.arange(32) // 8, [0.5] * 4)
 THIRDS = bag_target(IDS, np.eye(3)[:2] / 2 + 1 / 6)
 NOTHING, PARTLY = bag_target(IDS, [None, None]), bag_target(IDS, [0.5, None])
 FALLING = ProportionLoss("falling", np.negative, lambda gaps: -gaps)
@@ -191,6 +192,16 @@ REFUSED = [
     (relaxed(Diffrac(max_order=6)), r"order \d+ is above max_order=6; .*'cutting_planes'"),
     (relaxed(CuttingPlanes(oracle=partial(SemidefiniteOracle, max_order=6))), "above max_order=6"),
     (lambda: certify(X[:1], bag_target([0], [1.0])), "two instances or more; got 1"),
+    (lambda: certify(X, Y, 0.0), "C must"),
+    (lambda: certify(X, Y, tol=-1.0), "tol must"),
+    (lambda: certify(X, Y, time_limit=0.0), "time_limit must"),
+    (lambda: certify(X, Y, C_p=-1.0), "C_p must"),
+    (lambda: certify(X, Y, kinds="guess"), "kinds must be one of"),
+    (lambda: certify(np.eye(32), MANY, kinds="enumeration"), "at most 20,000 labelings, .*; use"),
+    (lambda: certify(X, Y, intercept="bias"), "intercept must"),
+    (lambda: certify(X, Y, start=[1.0, -1.0]), "start must be a labeling of -1"),
+    (lambda: certify(X, Y, start=np.zeros(8)), "start must be a labeling of -1"),
+    (lambda: certify(X, Y, start="best"), "start must be a labeling of -1"),
     (lambda: certify(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
     (lambda: certify(X, Y, kinds=["diffrac"]), "it bounds the square loss; an interval is of the"),
     (lambda: certify(X, Y, kinds=[CuttingPlanes]), r"got the class CuttingPlanes; Cutting"),

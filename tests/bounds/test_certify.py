@@ -544,28 +544,6 @@ def test_a_failure_is_raised_where_nothing_is_proved():
         certify(small.X, small.y, 1.0, kinds=[Failing(proves=False)])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"C": 0.0}, "C must"),
-        ({"tol": -1.0}, "tol must"),
-        ({"time_limit": 0.0}, "time_limit must"),
-        ({"C_p": -1.0}, "C_p must"),
-        ({"kinds": "guess"}, "kinds must be one of"),
-        ({"kinds": ["enumeration"]}, "'enumeration' lists at most 20,000 labelings, .*; use"),
-        ({"intercept": "bias"}, "intercept must"),
-        *(
-            ({"start": start}, "start must be a labeling of -1")
-            for start in ([1.0, -1.0], np.zeros(32), "best")
-        ),
-    ],
-)
-def test_bad_input_is_refused(options, message):
-    small = small_problem(3, (8,) * 4, 3)
-    with pytest.raises(InputError, match=message):
-        certify(small.X, small.y, **options)
-
-
 def test_more_labelings_than_the_largest_float_can_be_told():
     """2,200 instances in bags of two, one of each positive: 2 ** 1100 labelings."""
     bags = np.repeat(np.arange(1100), 2)
