@@ -33,6 +33,7 @@ from propcvx import (
     bag_target,
     certify,
     check_fit,
+    class_proportions_of,
     fit_means,
     group_shares,
     proportions_of,
@@ -100,6 +101,7 @@ DUAL = svm_dual(X).set(**svm_dual_parameters(np.tile([-1.0, 1.0], 4), 1.0))
 MEAN_MAP = MeanMap().fit(X, Y)
 TABLE = bag_target(IDS, [{"x": 0.5, "y": 0.5}, {"x": 0.25, "y": 0.75}])
 FRAME = pd.DataFrame({"id": IDS, "label": 0, "x": X[:, 0]})
+AGAINST = bag_target(IDS, [[0.5, 0.5, 0], [0, 0, 1]], [0] * 4 + [None] * 4)
 MANY = bag_target(np.arange(32) // 8, [0.5] * 4)
 THIRDS = bag_target(IDS, np.eye(3)[:2] / 2 + 1 / 6)
 NOTHING, PARTLY = bag_target(IDS, [None, None]), bag_target(IDS, [0.5, None])
@@ -155,6 +157,7 @@ REFUSED = [
     (changed(TABLE, "label", 4), r"a number of a class, \(1, 2\)"),
     (Bags.from_target(bag_target("aa", [1.0], [0, -1])).check_known, "contradict.* of 2, with pr"),
     (lambda: proportions_of([1, 1, -1], [0, 0]), "3 instances, got 2"),
+    (lambda: class_proportions_of(["x", None] * 4, IDS), "labels must name .* leave out"),
     (lambda: sampling_epsilon(Y, 1), r"level must be .* got 1"),
     # splits and scores
     (split(BagShuffleSplit(test_size=0.0)), "test_size must be a finite number above 0"),
@@ -168,6 +171,7 @@ REFUSED = [
     (lambda: bag_r2_score(Y, 1.5 * ONES), "y_prob must have probabilities"),
     (lambda: bag_error(NOTHING, ONES), "y_true has no bag with a proportion"),
     (lambda: bag_error(TABLE, ["x"] * 7 + ["w"]), "y_pred must be names of"),
+    (lambda: bag_error(TABLE, ["x"] * 7 + [None]), "y_pred must have no unknown"),
     (lambda: bag_correlation(THIRDS, np.full((8, 3), 1 / 3)), "must have two classes, got 3"),
     # fits
     (lambda: MeanMap(bag_weights={"a": 1.0}).fit(X, Y), r"bag_weights must .*\['b'\]"),
@@ -181,6 +185,9 @@ REFUSED = [
     (lambda: AlterPropSVM(proportion_loss=constraint([0.1])).fit(X, Y), "epsilon must be"),
     (lambda: replace(FALLING, dead_zone="sampling"), "must not fall from 0"),
     (lambda: AlterPropSVM(solver="newton", solver_options={"max": 1}).fit(X, Y), "options .'max'"),
+    (lambda: AlterPropSVM(init=[]).fit(X, Y), "init must name at least one start"),
+    (lambda: InvCal(kernel="precomputed").fit(np.zeros((8, 8)), Y), "must not be zero"),
+    (lambda: AlterPropSVM().fit(X, AGAINST), "class 0 .*bag 'a': 4 known positives"),
     (lambda: SecondMoments().fit(X, PARTLY, [0.0] * 4 + [1.0] * 4), "above 0 in a bag with a prop"),
     (lambda: SecondMoments(n_components=0).fit(X, Y), "n_components must be"),
     (lambda: ShareMetric().fit(np.vstack([X, X]), Y), "X and y must have the same .*16 and 8"),
@@ -198,6 +205,7 @@ REFUSED = [
     (lambda: certify(X, Y, C_p=-1.0), "C_p must"),
     (lambda: certify(X, Y, kinds="guess"), "kinds must be one of"),
     (lambda: certify(np.eye(32), MANY, kinds="enumeration"), "at most 20,000 labelings, .*; use"),
+    (lambda: certify(X, Y, kinds=[weighted]), r"kinds must be .* Bound\(weighted\) is one"),
     (lambda: certify(X, Y, intercept="bias"), "intercept must"),
     (lambda: certify(X, Y, start=[1.0, -1.0]), "start must be a labeling of -1"),
     (lambda: certify(X, Y, start=np.zeros(8)), "start must be a labeling of -1"),
@@ -239,6 +247,7 @@ REFUSED = [
     (lambda: check_fit(WithoutProbabilities(), X, Y), "needed is a classifier .* WithoutProbabil"),
     (lambda: check_fit(FrozenEstimator(MEAN_MAP), X, Y), "that learns from bags.*inside"),
     (lambda: check_fit(GaussianNB(), X, Y), "a classifier that learns from bags.*GaussianNB"),
+    (lambda: group_shares(Y, {}), "must have a column, got none"),
     (lambda: group_shares(Y, IDS[:3]), r"each of the 8 instances, got shape \(3,\)"),
     (lambda: group_shares(Y, [None, *IDS[1:]]), r"groups must not be missing, got .* at row 0"),
     (lambda: group_shares(Y, pd.Categorical(IDS, list("abc"))), r"got none of \['c'\]"),
@@ -253,6 +262,7 @@ REFUSED = [
     (lambda: group_shares(Y, FRAME["id"][::-1], MEAN_MAP, FRAME), r"groups.loc\[X.index\]"),
     (lambda: rates(MEAN_MAP, X[:3]), "X must have the 8 instances of y"),
     (lambda: rates(truth=0 * ONES), "truth must be known everywhere, got 8 that"),
+    (lambda: rates(truth=[1, -1]), "truth: labels must have one entry per instance"),
     (lambda: rates(sample_weight=np.arange(8)), "sample_weight must be one number above 0 .* 8"),
     # data
     (lambda: make_two_bags(12), "n_per_bag"),
