@@ -54,7 +54,7 @@ METHODS = {
 FURTHER = {
     "alter-pSVM, mixed": propcvx.AlterPropSVM(init="mixed", n_init=2, random_state=0),
     "alter-pSVM, as in the paper": propcvx.AlterPropSVM(
-        init="random", n_init=3, start_weight=0.0, bag_weights="bag", random_state=0
+        init="random", n_init=3, init_weight=0.0, bag_weights="uniform", random_state=0
     ),
     "alter-pSVM, squares": propcvx.AlterPropSVM(
         instance_loss="squared_hinge", proportion_loss="squared", n_init=1, random_state=0
@@ -94,11 +94,11 @@ def problem(seed, form):
     bags = random.permutation(np.repeat(np.arange(6), 5))
     labels = random.choice((-1, 1), size=30)
     X = random.normal(size=(30, 3)) + 1.5 * labels[:, None] * np.array([1.0, 0.5, 0.0])
-    shares = propcvx.proportions_of(labels, bags)
+    shares = propcvx.bag_proportions(labels, bags)
     weights = random.uniform(0.2, 2.0, size=30) if form == "weights" else None
     if form == "three classes":
         names = np.where(labels > 0, "a", np.where(X[:, 2] > 0, "b", "c"))
-        return X, propcvx.bag_target(bags, propcvx.class_proportions_of(names, bags)), weights
+        return X, propcvx.bag_target(bags, propcvx.bag_proportions(names, bags)), weights
     known = np.where(random.uniform(size=30) < 0.2, labels, 0) if form == "known labels" else None
     given = {bag: None if form == "missing shares" and bag == 0 else p for bag, p in shares.items()}
     return X, propcvx.bag_target(bags, given, known), weights
@@ -121,7 +121,7 @@ def outcome(model, X, y, weights=None):
     bounds = getattr(model, "bounds_", None)
     return {
         "scores": model.decision_function(X).round(12).tolist(),
-        "labels": model.transduce().tolist(),
+        "labels": model.transduction_.tolist(),
         "objective": float(model.objective_),
         "rounds": len(model.history_),
         "stop": model.stop_reason_.name,
@@ -136,7 +136,7 @@ def real_sets():
     for name in ("heart", "vote") if folder.is_dir() else ():
         X, labels = propcvx.datasets.load_real(name, data_home=folder, download=False)
         bags = np.random.RandomState(0).permutation(len(X)) // 8
-        yield name, X, propcvx.bag_target(bags, propcvx.proportions_of(labels, bags))
+        yield name, X, propcvx.bag_target(bags, propcvx.bag_proportions(labels, bags))
     people = list(csv.DictReader((ROOT / "docs/referendum/people.csv").open()))
     rows = csv.DictReader((ROOT / "docs/referendum/shares.csv").open())
     shares = {row["district"]: float(row["share_yes"]) for row in rows}
@@ -177,7 +177,7 @@ def certified(seed):
     """The interval of a small problem,"""
     X = problem(seed, "plain")[0][:20]
     bags, labels = np.repeat(np.arange(4), 5), np.where(X[:, 0] > 0, 1, -1)
-    y = propcvx.bag_target(bags, propcvx.proportions_of(labels, bags))
+    y = propcvx.bag_target(bags, propcvx.bag_proportions(labels, bags))
     result = propcvx.certify(X, y, C=0.1)
     return {
         "bounds": [result.lower, result.upper],

@@ -27,15 +27,15 @@ from propcvx import (
     InvCal,
     MeanMap,
     bag_error,
+    bag_proportions,
     bag_target,
     certify,
     fit_grid,
     group_shares,
-    proportions_of,
 )
 from propcvx.errors import (
-    CrossedBoundsError,
     GramMatrixMemoryError,
+    InconsistentBoundsError,
     InfeasibleLabelingError,
     InputError,
     UnsupportedSolverError,
@@ -218,7 +218,7 @@ _ALTER = {
     **wrong("n_init", 1.5, classes=SVM[:1]),
     **wrong("max_iter", 0, classes=SVM[:1]),
     **wrong("annealing", "no", classes=SVM[:1]),
-    "start_weight=1.0": alter("start_weight must", "below 1, got 1.0", start_weight=1.0),
+    "init_weight=1.0": alter("init_weight must", "below 1, got 1.0", init_weight=1.0),
     "a start of zeros": alter(
         "a start must be a labeling of -1 and +1, shape (8,)", init=OwnStart(np.zeros(8))
     ),
@@ -251,7 +251,7 @@ _CONV = {
     "master whose value is above its bound": conv(
         *("master", "lower bound 99", "above the upper bound"),
         relaxation=CuttingPlanes(master=partial(own_master, value=99.0)),
-        error=CrossedBoundsError,
+        error=InconsistentBoundsError,
     ),
     "rounding to other weights": conv(
         *("rounding must return weights", "(2,)", "(3,)"),
@@ -323,7 +323,13 @@ THIRDS = pd.DataFrame(0.33, index=["a", "b"], columns=["x", "y", "z"])
 
 def shares_of(*names, error=InputError, **options):
     """A call of ``group_shares``, of a fit to the table and groups of it where it has no others."""
-    options = {"y": Y, "groups": REGION, "labels": MeanMap().fit(TABLE, Y), "X": TABLE, **options}
+    options = {
+        "y": Y,
+        "groups": REGION,
+        "estimator": MeanMap().fit(TABLE, Y),
+        "X": TABLE,
+        **options,
+    }
     return Mistake(lambda: group_shares(**options), names, error)
 
 
@@ -344,7 +350,7 @@ _TABLES = {
         "got None, NaN or NA", "fillna(0)", labels=pd.Series([1, None] * 4, dtype="Int8")
     ),
     "labels that are missing, of which shares are taken": Mistake(
-        lambda: proportions_of([1.0, np.nan] * 4, IDS), ("labels must", "leave out instances")
+        lambda: bag_proportions([1.0, np.nan] * 4, IDS), ("labels must", "leave out instances")
     ),
     "a table of means in another order than shares": Mistake(
         lambda: BagMeans(TABLE.groupby(REGION).mean(), SHARES[::-1], [4, 4]),
@@ -390,7 +396,7 @@ _TABLES = {
     ),
     "groups without X": shares_of("X must have the 8 instances", "None", X=None),
     "predicted labels for groups": shares_of(
-        "shares of the bags", "a fitted classifier", labels=np.ones(8)
+        "shares of the bags", "a fitted classifier", estimator=np.ones(8)
     ),
 }
 

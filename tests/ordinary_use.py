@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from propcvx import AlterPropSVM, BagKFold, bag_target
-from propcvx.datasets import proportions_of, random_bags
+from propcvx.datasets import bag_proportions, random_bags
 
 FEATURES = ["age", "income", "rent", "distance"]
 
@@ -24,7 +24,7 @@ def train(folder):
     X, codes = make_classification(96, 4, class_sep=1.5, random_state=0)
     frame = pd.DataFrame(X, columns=FEATURES).assign(vote=np.where(codes > 0, 1, -1))
     frame["precinct"] = random_bags(frame["vote"], bag_size=8, random_state=0)
-    shares = pd.Series(proportions_of(frame["vote"], frame["precinct"]))
+    shares = pd.Series(bag_proportions(frame["vote"], frame["precinct"]))
     y = bag_target(frame["precinct"], shares)
     search = GridSearchCV(
         make_pipeline(StandardScaler(), AlterPropSVM(n_init=2, random_state=0)),

@@ -64,7 +64,7 @@ class Case:
     @cached_property
     def reference(self):
         """Optimal value, by one solver at a tight tolerance."""
-        return solve(self.program, self.solver, tol=1e-9, residuals=False, quiet=True).value
+        return solve(self.program, self.solver, tol=1e-9, residuals=False, warn=False).value
 
 
 def svm_primal(data, *, bias):

@@ -27,16 +27,15 @@ from propcvx import (
     CuttingPlanes,
     InvCal,
     MeanMap,
+    ProportionScaler,
     RepeatedBagKFold,
     SecondMoments,
-    ShareMetric,
+    bag_proportions,
     bag_target,
     certify,
     check_fit,
-    class_proportions_of,
     fit_means,
     group_shares,
-    proportions_of,
     sampling_epsilon,
 )
 from propcvx.bags.metrics import bag_correlation, bag_error, bag_r2_score
@@ -50,11 +49,11 @@ from propcvx.datasets import (
     random_bags,
 )
 from propcvx.errors import (
-    CutBagWarning,
     GramMatrixMemoryError,
     IllPosedWarning,
     InputError,
     SolverError,
+    SplitBagWarning,
     UnsupportedSolverError,
 )
 from propcvx.labelings.losses import ProportionLoss, constraint
@@ -156,8 +155,8 @@ REFUSED = [
     (changed(TABLE, "proportion", [np.nan, 0.5]), "bag 'a'"),
     (changed(TABLE, "label", 4), r"a number of a class, \(1, 2\)"),
     (Bags.from_target(bag_target("aa", [1.0], [0, -1])).check_known, "contradict.* of 2, with pr"),
-    (lambda: proportions_of([1, 1, -1], [0, 0]), "3 instances, got 2"),
-    (lambda: class_proportions_of(["x", None] * 4, IDS), "labels must name .* leave out"),
+    (lambda: bag_proportions([1, 1, -1], [0, 0]), "3 instances, got 2"),
+    (lambda: bag_proportions(["x", None] * 4, IDS), "labels must name .* leave out"),
     (lambda: sampling_epsilon(Y, 1), r"level must be .* got 1"),
     # splits and scores
     (split(BagShuffleSplit(test_size=0.0)), "test_size must be a finite number above 0"),
@@ -190,12 +189,12 @@ REFUSED = [
     (lambda: AlterPropSVM().fit(X, AGAINST), "class 0 .*bag 'a': 4 known positives"),
     (lambda: SecondMoments().fit(X, PARTLY, [0.0] * 4 + [1.0] * 4), "above 0 in a bag with a prop"),
     (lambda: SecondMoments(n_components=0).fit(X, Y), "n_components must be"),
-    (lambda: ShareMetric().fit(np.vstack([X, X]), Y), "X and y must have the same .*16 and 8"),
+    (lambda: ProportionScaler().fit(np.vstack([X, X]), Y), "X and y must have the same .*16 and 8"),
     (lambda: MEAN_MAP.score(X, ["yew"] * 8), "y must"),
     (lambda: InvCal().fit(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
     (lambda: conv().fit(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
     # relaxations and certificates
-    (relaxed(MixedInteger(seconds=0)), "seconds must be a finite number above 0"),
+    (relaxed(MixedInteger(time_limit=0)), "time_limit must be a finite number above 0"),
     (relaxed(Diffrac(max_order=6)), r"order \d+ is above max_order=6; .*'cutting_planes'"),
     (relaxed(CuttingPlanes(oracle=partial(SemidefiniteOracle, max_order=6))), "above max_order=6"),
     (lambda: certify(X[:1], bag_target([0], [1.0])), "two instances or more; got 1"),
@@ -203,20 +202,20 @@ REFUSED = [
     (lambda: certify(X, Y, tol=-1.0), "tol must"),
     (lambda: certify(X, Y, time_limit=0.0), "time_limit must"),
     (lambda: certify(X, Y, C_p=-1.0), "C_p must"),
-    (lambda: certify(X, Y, kinds="guess"), "kinds must be one of"),
-    (lambda: certify(np.eye(32), MANY, kinds="enumeration"), "at most 20,000 labelings, .*; use"),
-    (lambda: certify(X, Y, kinds=[weighted]), r"kinds must be .* Bound\(weighted\) is one"),
+    (lambda: certify(X, Y, bounds="guess"), "kinds must be one of"),
+    (lambda: certify(np.eye(32), MANY, bounds="enumeration"), "at most 20,000 labelings, .*; use"),
+    (lambda: certify(X, Y, bounds=[weighted]), r"kinds must be .* Bound\(weighted\) is one"),
     (lambda: certify(X, Y, intercept="bias"), "intercept must"),
     (lambda: certify(X, Y, start=[1.0, -1.0]), "start must be a labeling of -1"),
     (lambda: certify(X, Y, start=np.zeros(8)), "start must be a labeling of -1"),
     (lambda: certify(X, Y, start="best"), "start must be a labeling of -1"),
     (lambda: certify(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
-    (lambda: certify(X, Y, kinds=["diffrac"]), "it bounds the square loss; an interval is of the"),
-    (lambda: certify(X, Y, kinds=[CuttingPlanes]), r"got the class CuttingPlanes; Cutting"),
+    (lambda: certify(X, Y, bounds=["diffrac"]), "it bounds the square loss; an interval is of the"),
+    (lambda: certify(X, Y, bounds=[CuttingPlanes]), r"got the class CuttingPlanes; Cutting"),
     (lambda: certify(X, Y, C_p=1.0, loss=FALLING), "loss must not be negative, .*falling"),
     (lambda: compare_relaxations(X, Y, relaxations="lift"), "s must be one of .*'lifted'"),
     (lambda: compare_relaxations(X, Y, -1.0), "C must"),
-    (lambda: compare_relaxations(X, Y, labels=[1, -1]), "labels must"),
+    (lambda: compare_relaxations(X, Y, y_true=[1, -1]), "y_true must"),
     # programs and solvers
     (lambda: Program(cp.Problem(cp.Minimize(named("x") + named("x")))), "several variables of the"),
     (lambda: svm_dual(X).set(gamma=1.0), "'?gamma'? (does|is) not .*svm_dual"),
@@ -254,14 +253,14 @@ REFUSED = [
     (lambda: group_shares(Y, lambda X: X[:, 0] > 0), "X must be given, got None"),
     (lambda: group_shares(ONES, IDS), "y must be a bag target, got ndarray"),
     (lambda: rates(ONES[:5]), r"labels must have one entry per instance \(8\)"),
-    (lambda: rates(0 * ONES), "labels must have the shares of the bags"),
-    (lambda: rates(StandardScaler()), "labels must be a labeling, or a classifier"),
-    (lambda: rates([1, 1, *[-1] * 3, 1, -1, -1], n_resamples=20), "n_resamples needs a classifier"),
-    (lambda: rates(MEAN_MAP, X, n_resamples=3), "n_resamples must be .* at least 20"),
-    (lambda: rates(MEAN_MAP, X, n_resamples=20, level=1.0), "level must be"),
+    (lambda: rates(0 * ONES), "estimator must have the shares of the bags"),
+    (lambda: rates(StandardScaler()), "estimator must be a labeling, or a classifier"),
+    (lambda: rates([1, 1, *[-1] * 3, 1, -1, -1], n_draws=20), "n_draws needs a classifier"),
+    (lambda: rates(MEAN_MAP, X, n_draws=3), "n_draws must be .* at least 20"),
+    (lambda: rates(MEAN_MAP, X, n_draws=20, level=1.0), "level must be"),
     (lambda: group_shares(Y, FRAME["id"][::-1], MEAN_MAP, FRAME), r"groups.loc\[X.index\]"),
     (lambda: rates(MEAN_MAP, X[:3]), "X must have the 8 instances of y"),
-    (lambda: rates(truth=0 * ONES), "truth must be known everywhere, got 8 that"),
+    (lambda: rates(y_true=0 * ONES), "y_true must be known everywhere, got 8 that"),
     (lambda: rates(truth=[1, -1]), "truth: labels must have one entry per instance"),
     (lambda: rates(sample_weight=np.arange(8)), "sample_weight must be one number above 0 .* 8"),
     # data
@@ -315,7 +314,7 @@ def test_bags_of_one_and_the_same_class_predict_it(cls, share):
         assert clf.objective_ == pytest.approx(0.0, abs=1e-12)
         np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-12)
     np.testing.assert_array_equal(clf.predict(X), 1 if share else -1)
-    np.testing.assert_array_equal(clf.labeling_, 1.0 if share else -1.0)
+    np.testing.assert_array_equal(clf.transduction_, 1.0 if share else -1.0)
 
 
 @each_class
@@ -366,6 +365,6 @@ def test_piqp_prints_nothing(capfd):
     ids=["decorated", "pipeline", "search"],
 )
 def test_a_warning_points_at_the_callers_line(call):
-    with pytest.warns(CutBagWarning) as caught:
+    with pytest.warns(SplitBagWarning) as caught:
         call()
     assert caught[0].filename == __file__

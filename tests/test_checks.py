@@ -13,9 +13,9 @@ from propcvx import (
     AlterPropSVM,
     BagMeans,
     EcologicalRegression,
+    bag_proportions,
     bag_target,
     fit_means,
-    proportions_of,
 )
 from propcvx.errors import UnscaledWarning
 from propcvx.estimators.scaling import scaling_advice, warn_if_unscaled
@@ -54,7 +54,7 @@ def test_columns_of_very_different_ranges_are_told_once_and_scaled_ones_are_not(
     labels = np.where(random.normal(size=80) + 0.3 * (bags - 4.5) > 0, 1, -1)
     X = np.column_stack([random.uniform(18, 90, size=80), labels + random.normal(size=80)])
     X[:, 1] = X[:, 1] > 0
-    y = bag_target(bags, proportions_of(labels, bags))
+    y = bag_target(bags, bag_proportions(labels, bags))
     with pytest.warns(UnscaledWarning, match=r"ranges from 1 to 7\d.*, so that the widest decide"):
         method.fit(X, y)
     table = BagMeans(X[:10] * [10.0, 0.1], list(np.linspace(0.1, 0.9, 10)), sizes=[8] * 10)

@@ -26,7 +26,7 @@ from propcvx import (
 )
 from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.errors import SolverError
-from propcvx.estimators import alter, printed_alter_psvm
+from propcvx.estimators import alter, paper_alter_psvm
 from propcvx.history import Fitted, History, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling, random_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
@@ -44,7 +44,7 @@ LOSSES = list(PROPORTION_LOSSES)
 
 
 def fitted(problem, **options):
-    return printed_alter_psvm(**{"random_state": 0, **options}).fit(problem.X, problem.y)
+    return paper_alter_psvm(**{"random_state": 0, **options}).fit(problem.X, problem.y)
 
 
 def recomputed(clf, problem, weights, labeling):
@@ -120,12 +120,12 @@ def test_objective_never_increases_at_one_annealing_value(
             slack = 1e-12 * max(1.0, before.objective)
             assert after.objective <= before.objective + slack
     known = problem.bags.labels != 0
-    np.testing.assert_array_equal(clf.labeling_[known], problem.bags.labels[known])
-    assert set(np.unique(clf.labeling_)) <= {-1.0, 1.0}
+    np.testing.assert_array_equal(clf.transduction_[known], problem.bags.labels[known])
+    assert set(np.unique(clf.transduction_)) <= {-1.0, 1.0}
     assert clf.objective_ == clf.history_[-1].objective
-    least = clf.start_objectives_.min()  # a tie is within the errors of both
+    least = clf.init_objectives_.min()  # a tie is within the errors of both
     assert least <= clf.objective_ <= least * (1.0 + 2.0 * solver_tol)
-    value = recomputed(clf, problem, np.full(problem.bags.n_bags, C_p), clf.labeling_)
+    value = recomputed(clf, problem, np.full(problem.bags.n_bags, C_p), clf.transduction_)
     assert value == pytest.approx(clf.objective_, rel=1e-7, abs=1e-9)
     assert solver in ("auto", *{record.solver for record in clf.history_})
 
@@ -152,9 +152,9 @@ def test_result_is_a_fixed_point(problem, loss):
     assert clf.stop_reason_ in (StopReason.FIXED_POINT, StopReason.CONVERGED)
     gain = gain_of_a_labeling_step(clf, problem, np.full(problem.bags.n_bags, clf.C_p))
     assert gain <= (1e-9 if clf.stop_reason_ is StopReason.FIXED_POINT else clf.tol)
-    program = svm_primal(problem.X).set(y=clf.labeling_, C=clf.C)
+    program = svm_primal(problem.X).set(y=clf.transduction_, C=clf.C)
     svm = solve(program, "clarabel", tol=1e-10, residuals=False).value
-    gaps = problem.bags.proportions_of(clf.labeling_) - problem.bags.proportions
+    gaps = problem.bags.proportions_of(clf.transduction_) - problem.bags.proportions
     best = svm + clf.C_p * PROPORTION_LOSSES[loss].of_differences(problem.bags, gaps).sum()
     assert clf.objective_ == pytest.approx(best, abs=1e-5)
 
@@ -178,7 +178,7 @@ def test_never_below_the_exact_optimum_often_equal_and_started_there_it_stays():
         starts = [RandomStart(5), RandomStart(10, annealing=False)]
         starts.append(LabelingStart(best, annealing=False))
         clf = fitted(problem, C_p=2.0, proportion_loss=loss, solver_tol=1e-6, init=starts)
-        objectives, stayed = clf.start_objectives_[:-1], clf.start_objectives_[-1]
+        objectives, stayed = clf.init_objectives_[:-1], clf.init_objectives_[-1]
         assert objectives.min() >= exact.value - SCIP_TOLERANCE, (loss, seed)
         assert stayed == pytest.approx(exact.value, abs=SCIP_TOLERANCE), (loss, seed)
         reached = objectives <= exact.value + SCIP_TOLERANCE
@@ -202,11 +202,11 @@ STARTS = [RandomStart(3), MethodStart(InvCal(C_p=1.0), annealing=False)]
 )
 def test_the_same_seed_gives_the_same_fit_in_one_process_or_two(changes):
     problem = small_problem(5, sizes=(8, 8), noise=2.0)
-    clf = printed_alter_psvm(init=STARTS, random_state=7)
+    clf = paper_alter_psvm(init=STARTS, random_state=7)
     first, second = (
         clone(clf).set_params(**new).fit(problem.X, problem.y) for new in ({}, changes)
     )
-    for name in ("start_objectives_", "labeling_", "coef_"):
+    for name in ("init_objectives_", "transduction_", "coef_"):
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
     assert first.history_.objectives == second.history_.objectives
 
@@ -238,7 +238,7 @@ def test_start_from_a_method_is_start_from_its_labels(name, method, kernel):
     for init in (name, method, labels.tolist()):
         clf = fit_from(problem, init, **options)
         assert clf.objective_ == pytest.approx(wanted.objective_, abs=1e-9)
-        np.testing.assert_array_equal(clf.labeling_, wanted.labeling_)
+        np.testing.assert_array_equal(clf.transduction_, wanted.transduction_)
     assert not hasattr(method, "intercept_")
 
 
@@ -248,7 +248,7 @@ def test_known_labels_override_given_ones():
     assert 0 < known.sum() < len(known)
     labels = np.where(known, problem.labels, -problem.labels)
     clf, wanted = (fit_from(problem, init) for init in (-problem.labels, labels))
-    np.testing.assert_array_equal(clf.labeling_[known], problem.labels[known])
+    np.testing.assert_array_equal(clf.transduction_[known], problem.labels[known])
     assert clf.history_.objectives == wanted.history_.objectives
 
 
@@ -256,14 +256,14 @@ def test_of_several_kinds_of_start_the_smallest_objective_wins():
     problem = small_problem(10, sizes=(8, 8, 4), noise=2.0)
     starts = [*STARTS, LabelingStart(problem.labels)]
     clf, *alone = (fitted(problem, init=init) for init in (starts, *starts))
-    objectives = np.concatenate([single.start_objectives_ for single in alone])
-    np.testing.assert_array_equal(clf.start_objectives_, objectives)
+    objectives = np.concatenate([single.init_objectives_ for single in alone])
+    np.testing.assert_array_equal(clf.init_objectives_, objectives)
     least = objectives.min()
     assert clf.objective_ == pytest.approx(least, rel=2.0 * clf.solver_tol)
     ties = [k for k, single in enumerate(alone) if single.objective_ <= least * (1 + 1e-9)]
     assert clf.start_ is starts[min(ties, key=lambda k: not isinstance(starts[k], MethodStart))]
     labelings = fitted(problem, init=["ecological", problem.labels, list(-problem.labels)])
-    assert len(labelings.start_objectives_) == 3
+    assert len(labelings.init_objectives_) == 3
 
 
 @pytest.mark.parametrize(("excess", "winner"), [(1e-9, MethodStart), (1e-3, RandomStart)])
@@ -281,11 +281,11 @@ def test_the_default_start_is_ecological_regression_and_a_share_of_the_classifie
     problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
     ecological = EcologicalRegression(ridge=0.3).fit(problem.X, problem.y)
     clf, alone = (
-        AlterPropSVM(start_weight=weight).fit(problem.X, problem.y) for weight in (0.4, 0.0)
+        AlterPropSVM(init_weight=weight).fit(problem.X, problem.y) for weight in (0.4, 0.0)
     )
-    assert (clf.start_, len(clf.start_objectives_)) == (MethodStart("ecological", False), 1)
+    assert (clf.start_, len(clf.init_objectives_)) == (MethodStart("ecological", False), 1)
     assert clf.objective_ == alone.objective_
-    np.testing.assert_array_equal(clf.labeling_, alone.labeling_)
+    np.testing.assert_array_equal(clf.transduction_, alone.transduction_)
     first, last = (each.decision_function(problem.X) for each in (ecological, alone))
     mean = 0.6 * last + 0.4 * first * np.sqrt(np.mean(last**2) / np.mean(first**2))
     np.testing.assert_allclose(clf.decision_function(problem.X), mean, atol=1e-9)
@@ -298,9 +298,9 @@ def test_mixed_starts_are_random_labelings_and_two_methods():
         AlterPropSVM(1.0, 10.0, init=init, n_init=3, random_state=0).fit(problem.X, problem.y)
         for init in ("mixed", [RandomStart(3), conv, STARTS[1]], "random")
     )
-    np.testing.assert_array_equal(default.start_objectives_, listed.start_objectives_)
-    np.testing.assert_array_equal(default.start_objectives_[:3], printed.start_objectives_)
-    assert len(default.start_objectives_) == 5
+    np.testing.assert_array_equal(default.init_objectives_, listed.init_objectives_)
+    np.testing.assert_array_equal(default.init_objectives_[:3], printed.init_objectives_)
+    assert len(default.init_objectives_) == 5
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_mixed_starts_are_random_labelings_and_two_methods():
 def test_the_default_starts_suit_any_bags(y, n_starts):
     X = np.random.RandomState(0).randn(12, 2) + np.arange(12)[:, None]
     clf = AlterPropSVM(n_init=2, random_state=0).fit(X, y)
-    assert len(clf.start_objectives_) == n_starts
+    assert len(clf.init_objectives_) == n_starts
 
 
 # --- weights, losses, solvers -----------------------------------------------------------------
@@ -329,7 +329,7 @@ def test_bag_weights_multiply_the_proportion_loss(loss):
     options = {"C_p": 0.5, "proportion_loss": loss, "annealing": False, "solver_tol": 1e-6}
     for given_weights, factors in (("bag", np.ones(3)), ("size", sizes), (numbers, numbers)):
         clf = fitted(problem, bag_weights=given_weights, **options)
-        value = recomputed(clf, problem, 0.5 * factors, clf.labeling_)
+        value = recomputed(clf, problem, 0.5 * factors, clf.transduction_)
         assert clf.objective_ == pytest.approx(value, rel=1e-9)
         assert clf.stop_reason_ is StopReason.FIXED_POINT
         assert gain_of_a_labeling_step(clf, problem, 0.5 * factors) <= 1e-9
@@ -349,14 +349,14 @@ def test_starts_that_had_ended_are_kept_when_it_is_stopped(monkeypatch, n_whole,
         ended.append(True)
         return alternate(*args, **options)
 
-    clf = printed_alter_psvm(n_init=4, annealing=False, random_state=0)
+    clf = paper_alter_psvm(n_init=4, annealing=False, random_state=0)
     whole = clone(clf).set_params(n_init=max(n_whole, 1)).fit(problem.X, problem.y)
     monkeypatch.setattr(alter, "alternate", stopped)
     with pytest.raises(type(error)):
         clf.fit(problem.X, problem.y)
     assert hasattr(clf, "coef_") == (n_whole > 0)
     if n_whole:
-        np.testing.assert_array_equal(clf.start_objectives_, whole.start_objectives_)
+        np.testing.assert_array_equal(clf.init_objectives_, whole.init_objectives_)
         np.testing.assert_array_equal(clf.predict(problem.X), whole.predict(problem.X))
         assert clf.stop_reason_ is StopReason.of(error)
         assert "keeps the best it had reached" in error.__notes__[-1]
@@ -381,7 +381,7 @@ def value_of(separator, labeling, C):
 def best_weights(features, labeling, C, tol=1e-9):
     """By another solver."""
     program = svm_primal(features).set(y=labeling, C=C)
-    return solve(program, "clarabel", tol=tol, residuals=False, quiet=True).variables["w"]
+    return solve(program, "clarabel", tol=tol, residuals=False, warn=False).variables["w"]
 
 
 FEATURES = {
@@ -473,12 +473,12 @@ def test_a_descent_with_another_instance_loss_is_a_descent(loss):
         """Eq:pSVM_2 for the separator in the end."""
         return 0.5 * norm + chosen.of(labeling, scores).sum() + proportion_losses(labeling)
 
-    assert clf.objective_ == pytest.approx(value(clf.labeling_), rel=1e-9)
+    assert clf.objective_ == pytest.approx(value(clf.transduction_), rel=1e-9)
     least = min(value(np.array(labeling)) for labeling in product((-1.0, 1.0), repeat=9))
-    assert value(clf.labeling_) <= least + 1e-4
-    program = margin_classifier(problem.X, chosen).set(y=clf.labeling_, C=1.0)
+    assert value(clf.transduction_) <= least + 1e-4
+    program = margin_classifier(problem.X, chosen).set(y=clf.transduction_, C=1.0)
     svm = solve(program, "clarabel", tol=1e-9, residuals=False).value
-    assert clf.objective_ == pytest.approx(svm + proportion_losses(clf.labeling_), rel=1e-5)
+    assert clf.objective_ == pytest.approx(svm + proportion_losses(clf.transduction_), rel=1e-5)
 
 
 # --- many instances ---------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
 from propcvx import Bags, bag_target
-from propcvx.bags.targets import BAG_DTYPE, is_bag_target, proportions_of
-from propcvx.errors import CutBagWarning, InputError, SolverError
+from propcvx.bags.targets import BAG_DTYPE, bag_proportions, is_bag_target
+from propcvx.errors import InputError, SolverError, SplitBagWarning
 
 IDS = {
     "strings": ["b", "a", "b", "c"],
@@ -44,7 +44,7 @@ def test_a_column_of_another_library_has_no_fields():
     class Column(list):
         dtype = SimpleNamespace()
 
-    assert proportions_of([1, -1, 1], Column("aab")) == {"a": 0.5, "b": 1.0}
+    assert bag_proportions([1, -1, 1], Column("aab")) == {"a": 0.5, "b": 1.0}
 
 
 def test_ids_that_cannot_be_sorted_need_a_dict():
@@ -101,7 +101,7 @@ def test_slices_keep_what_is_known_of_whole_bags(take):
 def test_a_cut_through_bags_warns_with_the_splitter_that_does_not():
     y = bag_target(["a", "a", "a", "b", "b"], [1 / 3, 0.5])
     text = r"1 of 2 bags lack rows \(the first is bag 'a', with 2 of its 3 .*BagKFold"
-    with pytest.warns(CutBagWarning, match=text):
+    with pytest.warns(SplitBagWarning, match=text):
         bags = Bags.from_target(y[1:])
     assert bags.whole.tolist() == [False, True]
     assert bags.proportions.tolist() == [1 / 3, 0.5]
@@ -122,7 +122,7 @@ def test_targets_joined_one_after_the_other_are_noticed():
         bag_target([name] * 4, [p]) for name, p in (("a", 0.5), ("b", 0.5), ("c", 1.0))
     )
     with pytest.warns(
-        CutBagWarning, match=r"1 of 1 bags have too many rows .* 8 for its 4 .* make one"
+        SplitBagWarning, match=r"1 of 1 bags have too many rows .* 8 for its 4 .* make one"
     ):
         Bags.from_target(np.concatenate([first, second]))
     with pytest.raises(InputError, match=r"several in bag 0.* make one with bag_target"):
@@ -156,15 +156,15 @@ def test_messages_name_bags_as_the_user_does_after_any_slice(way):
     assert is_bag_target(y)
     y["proportion"] = 2.0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CutBagWarning)
+        warnings.simplefilter("ignore", SplitBagWarning)
         with pytest.raises(InputError, match=r"got 2.0 for bag ('x'|\('y', 1\));"):
             Bags.from_target(y)
 
 
 def test_ids_in_an_array_are_plain_numbers():
     ids = np.array([7, -3, 7, 2**62], dtype=np.int64)
-    shares = proportions_of([1, 1, -1, -1], ids)
-    assert shares == proportions_of([True, True, False, False], ids)
+    shares = bag_proportions([1, 1, -1, -1], ids)
+    assert shares == bag_proportions([True, True, False, False], ids)
     assert shares == {-3: 1.0, 7: 0.5, 2**62: 0.0}
     assert all(type(bag) is int for bag in shares)
     assert bag_target(ids, shares).dtype.metadata == {"ids": (-3, 7, 2**62)}

@@ -12,14 +12,14 @@ from propcvx import BagKFold, Bags, InvCal, bag_error, bag_target
 from propcvx.bags.metrics import (
     bag_correlation,
     bag_deviance,
-    bag_r2,
     bag_r2_score,
-    neg_bag_deviance,
-    neg_bag_error,
-    neg_bag_error_by_size,
+    bag_r2_scorer,
+    neg_bag_deviance_scorer,
+    neg_bag_error_scorer,
+    neg_weighted_bag_error_scorer,
 )
 from propcvx.bags.model_selection import BagShuffleSplit, RepeatedBagKFold, deal_bags
-from propcvx.errors import CutBagWarning, FewBagsWarning, InputError
+from propcvx.errors import FewBagsWarning, InputError, SplitBagWarning
 
 # Few bags are enough to test what a splitter does; that it warns of them has a test of its own.
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.FewBagsWarning")
@@ -176,7 +176,7 @@ def test_bag_error_of_booleans_of_zeros_and_of_a_cut_bag():
     y = bag_target([0, 0, 0, 0, 1], [0.5, 1.0])
     assert bag_error(y, [True, True, False, False, True]) == 0.0
     assert bag_error(y, [0, 0, 0, 0, 0]) == pytest.approx((0.5 + 1.0) / 2), "0 is not positive"
-    with pytest.warns(CutBagWarning):
+    with pytest.warns(SplitBagWarning):
         bag_error(y[1:], [1, 1, -1, 1])
 
 
@@ -230,10 +230,10 @@ def test_two_classes_in_a_table_explain_as_much_as_positives():
     X = np.array([[0.0], [1.0], [3.0], [2.0]])
     model = InvCal().fit(X, both[0])
     expected = bag_r2_score(both[0], model.predict_proba(X))
-    assert bag_r2(model, X, both[0]) == pytest.approx(expected)
+    assert bag_r2_scorer(model, X, both[0]) == pytest.approx(expected)
     deviance = bag_deviance(both[0], model.predict_proba(X))
-    assert neg_bag_deviance(model, X, both[0]) == pytest.approx(-deviance)
+    assert neg_bag_deviance_scorer(model, X, both[0]) == pytest.approx(-deviance)
     y = bag_target([0, 1, 1, 1], shares)
     model.fit(X, y)
-    for scorer, by_size in ((neg_bag_error, False), (neg_bag_error_by_size, True)):
+    for scorer, by_size in ((neg_bag_error_scorer, False), (neg_weighted_bag_error_scorer, True)):
         assert scorer(model, X, y) == -bag_error(y, model.predict(X), by_size=by_size)

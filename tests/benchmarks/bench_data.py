@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from propcvx.bags.targets import bag_target, proportions_of
+from propcvx.bags.targets import bag_proportions, bag_target
 from propcvx.datasets import random_bags
 
 
@@ -21,7 +21,7 @@ def generated(n_instances, n_features):
 def in_bags(labels, bag_size):
     """The bag target of random bags of one size, with the proportions of the labels."""
     bags = random_bags(labels, bag_size, random_state=0)
-    return bag_target(bags, proportions_of(labels, bags))
+    return bag_target(bags, bag_proportions(labels, bags))
 
 
 def linear_svc(X, labels):

@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 
 from benchmarks.bench_data import generated, in_bags, linear_svc
 from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap
-from propcvx.estimators import printed_alter_psvm
+from propcvx.estimators import paper_alter_psvm
 from propcvx.labelings.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
@@ -18,9 +18,9 @@ from propcvx.solvers import solve
 def last_svm_excess(fitted, X):
     """By how much the separator is above the SVM of its labeling, relatively."""
     weights = fitted.coef_[0]
-    losses = HINGE.of(fitted.labeling_, X @ weights + fitted.intercept_[0])
+    losses = HINGE.of(fitted.transduction_, X @ weights + fitted.intercept_[0])
     primal = 0.5 * weights @ weights + fitted.C * losses.sum()
-    values = svm_dual_parameters(fitted.labeling_, fitted.C)
+    values = svm_dual_parameters(fitted.transduction_, fitted.C)
     program = svm_dual(X - X.mean(axis=0)).set(**values)
     return primal / solve(program, "newton", tol=1e-6, residuals=False).value - 1.0
 
@@ -32,13 +32,13 @@ def test_many_instances(benchmark, quick, real, side):
     if side == "LinearSVC":
         benchmark.pedantic(linear_svc, (X, labels))
         return
-    model = printed_alter_psvm(n_init=1 if quick else 10, random_state=0)
+    model = paper_alter_psvm(n_init=1 if quick else 10, random_state=0)
     fitted = benchmark.pedantic(model.fit, (X, in_bags(labels, 8 if quick else 2048)))
     assert last_svm_excess(fitted, X) < 1e-4
 
 
 MANY = {
-    "alter-pSVM, one random start": printed_alter_psvm(n_init=1, annealing=False, random_state=0),
+    "alter-pSVM, one random start": paper_alter_psvm(n_init=1, annealing=False, random_state=0),
     "alter-pSVM": AlterPropSVM(random_state=0),
     "InvCal": InvCal(),
     "MeanMap": MeanMap(),
@@ -68,8 +68,8 @@ TEACHING = {
     "conv-pSVM, ten cuts": partial(conv, 10),
     "conv-pSVM, ten cuts, Gaussian": lambda: conv(10).set_params(kernel="rbf"),
     "alter-pSVM": partial(AlterPropSVM, random_state=0),
-    "alter-pSVM as printed": partial(printed_alter_psvm, random_state=0),
-    "alter-pSVM as printed, n_jobs=2": partial(printed_alter_psvm, random_state=0, n_jobs=2),
+    "alter-pSVM as printed": partial(paper_alter_psvm, random_state=0),
+    "alter-pSVM as printed, n_jobs=2": partial(paper_alter_psvm, random_state=0, n_jobs=2),
     "LinearSVC": lambda: None,
     "SVC": lambda: None,
 }

@@ -56,8 +56,8 @@ def test_svm(benchmark, real, side):
     program = svm_dual(X)
     newton = partial(solve, program, "newton", tol=1e-4, residuals=False)
     program.set(**svm_dual_parameters(labels, 1.0))
-    warm = None if side == "newton" else newton().warm
+    warm = None if side == "newton" else newton().warm_start
     if side == "1% of labels changed":
         labels = np.where(np.random.default_rng(0).random(len(labels)) < 0.01, -labels, labels)
     program.set(**svm_dual_parameters(labels, 1.5 if side == "C grown by half" else 1.0))
-    assert benchmark(newton, warm=warm).gap <= 1e-4
+    assert benchmark(newton, warm_start=warm).gap <= 1e-4

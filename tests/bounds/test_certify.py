@@ -20,12 +20,12 @@ from small_problems import (
 
 from propcvx import Bags, CuttingPlanes, bag_target, certify
 from propcvx.bounds import BOUNDS, Bound, Interval, LabelingProblem, SwapSearch
+from propcvx.bounds import blocks as pieces_module
 from propcvx.bounds import branch_and_bound as branching
-from propcvx.bounds import pieces as pieces_module
 from propcvx.bounds.maximise import SmoothBound
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
-from propcvx.bounds.pieces import divide
-from propcvx.errors import CrossedBoundsError, FailedBoundWarning, InputError, SolverError
+from propcvx.bounds.partition import divide
+from propcvx.errors import BoundFailedWarning, InconsistentBoundsError, InputError, SolverError
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import PROPORTION_LOSSES, constraint, epsilon_insensitive
@@ -98,7 +98,7 @@ def divide_bags(monkeypatch, most_labelings, piece_size):
 
 def random_multipliers(division, random):
     """Multipliers that sum to what they should but for rounding, and are random otherwise."""
-    n, rank = len(division.pieces), division.pieces[0].features.shape[1]
+    n, rank = len(division.blocks), division.blocks[0].features.shape[1]
     q = random.randint(1, rank + 1)
     roots = random.normal(size=(n, q, q)) * 10.0 ** random.uniform(-2, 1, size=(n, 1, 1))
     squares = roots @ roots.transpose(0, 2, 1)
@@ -124,9 +124,9 @@ def check_random_multipliers(seed, monkeypatch):
     _, best = listed_values(problem)
     for _ in range(3):
         multipliers = random_multipliers(division, random)
-        for piece in division.pieces:
-            shape = piece.labelings.shape
-            piece.duals[:] = random.uniform(0, 1.2 * problem.C, size=shape) * piece.labelings
+        for block in division.blocks:
+            shape = block.labelings.shape
+            block.duals[:] = random.uniform(0, 1.2 * problem.C, size=shape) * block.labelings
         assert certify_values(division, multipliers).lower <= best * (1 + 1e-8)
         improve_duals(division, multipliers, best, 1e-3 * best, lambda: None)
         assert certify_values(division, multipliers).lower <= best * (1 + 1e-8)
@@ -160,12 +160,12 @@ def check_tree(seed, monkeypatch):
     tol = float(random.choice([1e-4, 1e-2, 0.1, 0.3, 0.5]))
     events, interrupt_at = [], random.choice([np.inf, np.inf, 2, 4])
 
-    def on_event(event):
+    def callback(event):
         events.append(event)
         if len(events) >= interrupt_at:
             raise KeyboardInterrupt
 
-    interval = Interval(tol, on_event=on_event)
+    interval = Interval(tol, callback=callback)
     search = SwapSearch.of(problem, interval)
     try:
         search.descend(problem.best_labeling(random.normal(size=len(problem.features))))
@@ -276,11 +276,11 @@ def test_the_search_finds_the_best_labeling_of_small_problems(seed):
 def test_multipliers_reach_the_value_of_the_program():
     """The moment bound's program in CVXPY, by an interior-point method."""
     problem = bound_problem(0)
-    pieces = divide(problem).pieces
+    blocks = divide(problem).blocks
     program = bag_moments(
-        [piece.features for piece in pieces],
-        [piece.labelings.astype(float) for piece in pieces],
-        [piece.costs for piece in pieces],
+        [block.features for block in blocks],
+        [block.labelings.astype(float) for block in blocks],
+        [block.costs for block in blocks],
         problem.C,
     )
     value = solve(program, "clarabel", tol=1e-8).value
@@ -381,7 +381,9 @@ def test_gap_is_relative_to_the_upper_bound_at_every_scale(lower, upper, gap):
     ("lower", "upper"), [(1000.0, 0.87), (1e-3 + 1e-8, 1e-3), (np.nan, 1.0), (0.0, np.nan), (1, 0)]
 )
 def test_crossed_bounds_are_no_proof(lower, upper):
-    with pytest.raises(CrossedBoundsError, match=r"the lower bound .* is above the upper bound"):
+    with pytest.raises(
+        InconsistentBoundsError, match=r"the lower bound .* is above the upper bound"
+    ):
         Bounds(lower, upper)
 
 
@@ -422,7 +424,7 @@ def test_every_form_is_proved_whatever_the_order_and_the_names(form, known):
 @pytest.mark.parametrize("form", ["exact", "loss"])
 def test_a_divided_bag_has_the_same_best_labeling(form, monkeypatch):
     small = small_problem(3, (7, 4), 2)
-    options = {**FORMS[form], "kinds": "branch_and_bound"}
+    options = {**FORMS[form], "bounds": "branch_and_bound"}
     whole = certify(small.X, small.y, 0.5, **options)
     divide_bags(monkeypatch, 10, 4)
     divided = certify(small.X, small.y, 0.5, **options)
@@ -434,8 +436,8 @@ def test_a_divided_bag_has_the_same_best_labeling(form, monkeypatch):
 @pytest.mark.parametrize("C", [1e-6, 1e-3, 1e3, 1e6])
 def test_bounds_and_the_list_agree_whatever_C(C):
     small = small_problem(11, (4, 4), 3)
-    best = certify(small.X, small.y, C, kinds="enumeration")
-    answer = certify(small.X, small.y, C, kinds=["bag_moments", "branch_and_bound"])
+    best = certify(small.X, small.y, C, bounds="enumeration")
+    answer = certify(small.X, small.y, C, bounds=["bag_moments", "branch_and_bound"])
     assert best.proved_optimal
     assert answer.proved_optimal
     for event in answer.history:
@@ -458,8 +460,8 @@ def test_relaxations_prove_bounds_of_the_best_labeling(name, form):
     if name in ("by SCIP", "mixed_integer"):
         pytest.importorskip("pyscipopt")
     small = small_problem(11, (3, 3), 3)
-    best = certify(small.X, small.y, 0.5, kinds="enumeration", **FORMS[form])
-    result = certify(small.X, small.y, 0.5, kinds=RELAXED[name], **FORMS[form])
+    best = certify(small.X, small.y, 0.5, bounds="enumeration", **FORMS[form])
+    result = certify(small.X, small.y, 0.5, bounds=RELAXED[name], **FORMS[form])
     assert best.proved_optimal
     proofs = ("swap search", "no loss is negative")
     proved = [event.lower for event in result.history if event.bound not in proofs]
@@ -471,17 +473,17 @@ def test_relaxations_prove_bounds_of_the_best_labeling(name, form):
 def test_a_relaxation_has_no_more_than_what_is_left_of_the_time():
     class Mine:
         def relax(self, features, feasible, C, solve, on_round):
-            seconds.append(solve.seconds)
+            seconds.append(solve.time_limit)
             return Lifted().relax(features, feasible, C, solve=solve, on_round=on_round)
 
     small, seconds = small_problem(9, (4, 4), 3), []
-    certify(small.X, small.y, 1.0, kinds=Mine(), time_limit=20.0)
+    certify(small.X, small.y, 1.0, bounds=Mine(), time_limit=20.0)
     assert 1.0 < seconds[0] < 20.0
 
 
 def test_the_interval_is_returned_when_time_is_up():
     small = small_problem(9, (5,) * 3, 4)
-    result = certify(small.X, small.y, 1.0, kinds="bag_moments", time_limit=1e-6)
+    result = certify(small.X, small.y, 1.0, bounds="bag_moments", time_limit=1e-6)
     assert result.stop_reason is StopReason.OUT_OF_TIME
     assert 0.0 <= result.lower < result.upper < np.inf
     assert "not proved optimal" in str(result)
@@ -491,20 +493,20 @@ def test_the_interval_is_returned_when_time_is_up():
 @pytest.mark.parametrize("begin", ["nothing", "start"])
 def test_an_interruption_at_any_event_leaves_what_is_known(begin):
     small, events = small_problem(9, (4,) * 3, 4), []
-    options = {"kinds": "branch_and_bound"}
-    best = certify(small.X, small.y, **options, on_event=events.append)
-    earlier = certify(small.X, small.y, kinds="bag_moments", tol=0.5)
+    options = {"bounds": "branch_and_bound"}
+    best = certify(small.X, small.y, **options, callback=events.append)
+    earlier = certify(small.X, small.y, bounds="bag_moments", tol=0.5)
     given = {"nothing": {}, "start": {"start": earlier.labeling}}
 
     for last in range(len(events)):
         told = []
 
-        def on_event(event, told=told, last=last):
+        def callback(event, told=told, last=last):
             told.append(event)
             if len(told) > last:
                 raise KeyboardInterrupt
 
-        result = certify(small.X, small.y, **options, on_event=on_event, **given[begin])
+        result = certify(small.X, small.y, **options, callback=callback, **given[begin])
         assert max(0.0, told[-1].lower) <= result.lower <= best.upper * (1 + 1e-9)
         assert told[-1].upper >= result.upper >= best.lower * (1 - 1e-9)
         if result.stop_reason is not StopReason.INTERRUPTED:
@@ -527,28 +529,28 @@ class Failing:
 @pytest.mark.parametrize("proves", [False, True])
 def test_a_bound_that_fails_costs_only_its_own(proves):
     small, first, failing = small_problem(9, (4, 4), 3), RELAXED["eigenvalue"], Failing(proves)
-    alone = certify(small.X, small.y, 1.0, kinds=first)
-    with pytest.warns(FailedBoundWarning, match="'Failing' failed: of no use"):
-        result = certify(small.X, small.y, 1.0, kinds=[first, failing])
+    alone = certify(small.X, small.y, 1.0, bounds=first)
+    with pytest.warns(BoundFailedWarning, match="'Failing' failed: of no use"):
+        result = certify(small.X, small.y, 1.0, bounds=[first, failing])
     assert result.failures == {"Failing": "FloatingPointError: of no use"}
     assert "Failing failed: FloatingPointError: of no use" in str(result)
     assert result.lower > alone.lower if proves else result.lower == alone.lower
     assert result.upper == alone.upper
-    with pytest.warns(FailedBoundWarning):
-        assert certify(small.X, small.y, 1.0, kinds=[failing, "branch_and_bound"]).proved_optimal
+    with pytest.warns(BoundFailedWarning):
+        assert certify(small.X, small.y, 1.0, bounds=[failing, "branch_and_bound"]).proved_optimal
 
 
 def test_a_failure_is_raised_where_nothing_is_proved():
     small = small_problem(9, (4, 4), 3)
     with pytest.raises(FloatingPointError, match="of no use"):
-        certify(small.X, small.y, 1.0, kinds=[Failing(proves=False)])
+        certify(small.X, small.y, 1.0, bounds=[Failing(proves=False)])
 
 
 def test_more_labelings_than_the_largest_float_can_be_told():
     """2,200 instances in bags of two, one of each positive: 2 ** 1100 labelings."""
     bags = np.repeat(np.arange(1100), 2)
     with pytest.raises(InputError, match=r"about 10\^331"):
-        certify(np.eye(2)[bags % 2], bag_target(bags, np.full(1100, 0.5)), kinds="enumeration")
+        certify(np.eye(2)[bags % 2], bag_target(bags, np.full(1100, 0.5)), bounds="enumeration")
 
 
 @pytest.mark.parametrize(("value", "allowed"), [(0.0, True), (1e-3, True), (0.5, False)])
@@ -560,5 +562,5 @@ def test_a_labeling_that_a_bound_offers_is_looked_at_again(value, allowed):
         labeling = problem.best_labeling(zeros) if allowed else zeros + 1.0
         interval.offer("mine", labeling, value)
 
-    with pytest.raises(CrossedBoundsError, match="'mine' or another bound offered a labeling"):
-        certify(small.X, small.y, 1.0, kinds=[Bound(offering)])
+    with pytest.raises(InconsistentBoundsError, match="'mine' or another bound offered a labeling"):
+        certify(small.X, small.y, 1.0, bounds=[Bound(offering)])

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propcvx.datasets import (
+    bag_proportions,
     bags_by_feature,
     bags_with_proportions,
     equal_proportion_bags,
     make_two_bags,
-    proportions_of,
     random_bags,
 )
 from propcvx.errors import InputError
@@ -65,12 +65,12 @@ def test_bags_with_proportions_have_the_proportions_drawn(positives, negatives, 
         assert not (drawn[0] * bag_size + 0.5 < positives and bag_size < negatives)
         return
     assert len(set(chosen)) == len(chosen) == len(bags)
-    shares = np.array([*proportions_of(labels[chosen], bags).values()])
+    shares = np.array([*bag_proportions(labels[chosen], bags).values()])
     assert np.array_equal(np.round(shares * bag_size), np.round(np.multiply(drawn[:-1], bag_size)))
 
 
 def test_equal_proportion_bags_are_as_many_as_the_classes_allow():
     labels = np.random.RandomState(0).permutation(np.repeat([1, -1], [168, 267]))
     chosen, bags = equal_proportion_bags(labels, 8, random_state=0)
-    assert set(proportions_of(labels[chosen], bags).values()) == {3 / 8}
+    assert set(bag_proportions(labels[chosen], bags).values()) == {3 / 8}
     assert bags.max() + 1 == min(168 // 3, 267 // 5)

@@ -16,6 +16,7 @@ from propcvx import BagKFold, InvCal, bag_target
 from propcvx.datasets import (
     NATURAL_SETS,
     TRUMP_FEATURES,
+    bag_proportions,
     files,
     load_ballots,
     load_contraception,
@@ -23,7 +24,6 @@ from propcvx.datasets import (
     load_real,
     load_trump_2016,
     natural_bags,
-    proportions_of,
     real,
 )
 from propcvx.datasets.files import DataFile, MissingDataError, data_file, data_folder, hash_of_cells
@@ -255,7 +255,7 @@ def test_natural_bags_are_all_rows_with_a_label_standardised():
         assert X.shape == (rows, columns)
         assert len(shares) == bags
         assert np.mean(labels > 0) == pytest.approx(share, abs=5e-4)
-        assert shares == proportions_of(labels, groups)
+        assert shares == bag_proportions(labels, groups)
         assert np.allclose(X.mean(axis=0), 0.0, atol=1e-9)
         assert np.allclose(X.std(axis=0), 1.0)
     with pytest.raises(InputError, match="name must be one of"):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from small_problems import small_problem
 
-from propcvx import BagMeans, InvCal, fit_means, proportions_of
+from propcvx import BagMeans, InvCal, bag_proportions, fit_means
 from propcvx.errors import InputError
 
 
@@ -59,7 +59,7 @@ def test_the_lines_of_the_page_make_the_table(name, run):
     page = Path(__file__).resolve().parents[2] / "docs" / "large_data.md"
     lines = dict(re.findall(r"^\| (\w+) \| `(.*)` \|$", page.read_text(), re.MULTILINE))
     problem = small_problem(3, sizes=[6] * 8)
-    shares = proportions_of(problem.labels, problem.y["bag"])
+    shares = bag_proportions(problem.labels, problem.y["bag"])
     rows = pd.DataFrame(problem.X, columns=["x", "z"]).assign(
         bag=problem.y["bag"], share=pd.Series(problem.y["bag"]).map(shares)
     )

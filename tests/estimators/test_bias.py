@@ -11,7 +11,7 @@ from small_problems import small_problem
 from propcvx import ConvPropSVM, CuttingPlanes, bag_target
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import least_error_bias, proportion_error
-from propcvx.datasets import proportions_of, random_bags
+from propcvx.datasets import bag_proportions, random_bags
 from propcvx.relaxation import RELAXATIONS
 from propcvx.relaxation.rounding import ROUNDINGS
 
@@ -60,7 +60,7 @@ def separable(share, seed=0, n=300):
     X = random.randn(n, 5)
     X[:, 0] += 3.0 * y
     bags = random_bags(y, 10, seed)
-    return X, y, bag_target(bags, proportions_of(y, bags))
+    return X, y, bag_target(bags, bag_proportions(y, bags))
 
 
 @pytest.mark.parametrize("parameters", [{}, {"kernel": "rbf"}], ids=str)

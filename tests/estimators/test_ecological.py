@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from small_problems import small_problem
 
-from propcvx import EcologicalRegression, bag_target, proportions_of
+from propcvx import EcologicalRegression, bag_proportions, bag_target
 from propcvx.errors import InputError, PropCVXWarning
 from propcvx.estimators.ecological import STRENGTHS, Posterior
 
@@ -84,21 +84,21 @@ def test_planes_are_drawn_from_the_posterior_of_the_normal_model(n_features):
 
 def test_shares_are_drawn_with_two_classes_and_the_linear_kernel():
     model = EcologicalRegression().fit(PROBLEM.X, PROBLEM.y)
-    shares = model.sample_shares(PROBLEM.X, random_state=0)
-    assert_allclose(model.sample_shares(PROBLEM.X, random_state=0), shares)
+    shares = model.sample_probabilities(PROBLEM.X, random_state=0)
+    assert_allclose(model.sample_probabilities(PROBLEM.X, random_state=0), shares)
     w, b = model.posterior_.plane(np.random.RandomState(0))
     scores = PROBLEM.X @ w[0] + b[0]
     values = np.maximum(np.column_stack([-scores, scores]) + 0.5, 1.0 / 8.0)
     assert_allclose(shares, values[:, 1] / values.sum(axis=1))
-    curved = model.sample_shares(PROBLEM.X, random_state=0, logistic=True)
+    curved = model.sample_probabilities(PROBLEM.X, random_state=0, logistic=True)
     assert_allclose(curved, model._calibration.probabilities(scores)[:, 1])
     table = np.random.RandomState(0).dirichlet(np.ones(3), size=6)
     model.fit(PROBLEM.X, bag_target(PROBLEM.y["bag"], table))
-    assert not hasattr(model, "sample_shares")
+    assert not hasattr(model, "sample_probabilities")
     assert not hasattr(
-        EcologicalRegression(kernel="rbf").fit(PROBLEM.X, PROBLEM.y), "sample_shares"
+        EcologicalRegression(kernel="rbf").fit(PROBLEM.X, PROBLEM.y), "sample_probabilities"
     )
-    assert not hasattr(EcologicalRegression(), "sample_shares")
+    assert not hasattr(EcologicalRegression(), "sample_probabilities")
 
 
 def test_the_ridge_is_the_most_probable_one():
@@ -131,7 +131,7 @@ def test_equal_bags_are_as_many_observations_as_they_are():
     random = np.random.RandomState(0)
     X, bags = random.randint(0, 2, size=(2000, 1)), np.repeat(np.arange(1000), 2)
     labels = np.where(random.uniform(size=2000) < 0.3 + 0.4 * X[:, 0], 1, -1)
-    y = bag_target(bags, proportions_of(labels, bags))
+    y = bag_target(bags, bag_proportions(labels, bags))
     equal = EcologicalRegression().fit(X, y)
     near = EcologicalRegression().fit(X + 1e-7 * random.normal(size=X.shape), y)
     assert equal.posterior_.n_bags == 1000

@@ -30,11 +30,10 @@ from propcvx import (
     MethodStart,
     RandomStart,
     SecondMoments,
+    bag_proportions,
     bag_target,
-    class_proportions_of,
     fit_grid,
     fit_means,
-    proportions_of,
 )
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import HINGE
@@ -152,7 +151,7 @@ def almost_equal_weights_and_a_multiple_of_C(method, C, factor):
 
 @equal({"alter": AlterPropSVM(2.0, **ONE_START)}, rtol=1e-9)
 def one_weight_of_all_and_a_multiple_of_C_with_several_classes(method):
-    y = bag_target(BAGS, class_proportions_of(np.array(list("abc"))[np.arange(len(X)) % 3], BAGS))
+    y = bag_target(BAGS, bag_proportions(np.array(list("abc"))[np.arange(len(X)) % 3], BAGS))
     weighted = clone(method).set_params(C=0.1).fit(X, y, np.full(len(X), 20.0))
     return (weighted, X), (method.fit(X, y), X)
 
@@ -193,7 +192,7 @@ def bag_of_weight_two_and_the_bag_twice(method, kernel, bag_weights):
     if "bag_weights" in method.get_params():
         method.set_params(bag_weights=bag_weights)
     problem, times = small_problem(3, sizes=(4, 3, 5, 4)), np.array([1, 2, 3, 1])
-    bags, shares = problem.y["bag"], proportions_of(problem.labels, problem.y["bag"])
+    bags, shares = problem.y["bag"], bag_proportions(problem.labels, problem.y["bag"])
     weighted = clone(method).fit(problem.X, bag_target(bags, shares), times[bags].astype(float))
     copies = [(np.flatnonzero(bags == k), k) for k in range(4) for _ in range(times[k])]
     rows = np.concatenate([inside for inside, _ in copies])
@@ -205,7 +204,7 @@ def bag_of_weight_two_and_the_bag_twice(method, kernel, bag_weights):
 @equal({"by size": MeanMap(bag_weights="size")}, scaled=1e-6)
 def rows_of_weight_and_their_repetition_where_bags_weigh_by_size(method):
     problem = small_problem(3, sizes=(2, 3, 5, 4, 6))
-    bags, shares = problem.y["bag"], proportions_of(problem.labels, problem.y["bag"])
+    bags, shares = problem.y["bag"], bag_proportions(problem.labels, problem.y["bag"])
     weights = np.array([2, 1, 3, 1, 2])[bags]
     rows = np.repeat(np.arange(20), weights)
     weighted = clone(method).fit(problem.X, bag_target(bags, shares), weights)
@@ -219,7 +218,7 @@ def weights_of_a_loss_and_of_instances(method):
     return (weighted.fit(X, Y, WEIGHTS), X), (method.fit(X, Y, WEIGHTS * POSITIVE), X)
 
 
-@equal({"alter": AlterPropSVM(1.0, 10.0, max_iter=1, start_weight=0.0)}, rtol=1e-9)
+@equal({"alter": AlterPropSVM(1.0, 10.0, max_iter=1, init_weight=0.0)}, rtol=1e-9)
 def method_as_a_start_and_its_labels_of_a_fit_with_the_weights(method):
     weights = np.where(LABELS > 0, 100.0, 1.0) * POSITIVE
     guide, plain = (InvCal().fit(X, Y, w) for w in (weights / weights.mean(), None))
@@ -312,7 +311,7 @@ def bags_without_a_proportion_and_none(method):
 def means_of(problem, order=slice(None)):
     """The means of a problem's bags by pandas, their ids as words."""
     rows = pd.DataFrame(problem.X).groupby(problem.y["bag"])
-    shares = pd.Series(proportions_of(problem.labels, problem.y["bag"]))
+    shares = pd.Series(bag_proportions(problem.labels, problem.y["bag"]))
     names = np.array([f"bag {k:03d}" for k in range(len(shares))])
     columns = rows.mean().to_numpy(), shares.to_numpy(), rows.size().to_numpy(), names
     means, proportions, sizes, ids = (column[order] for column in columns)
@@ -415,7 +414,7 @@ def other_units_of_features(method, kernel, scale):
     rows, y = (problem := small_problem(3, (6,) * 4, n_features=3)).X, problem.y
     method.set_params(kernel=kernel)
     scaled, plain = (clone(method).fit(times * rows, y) for times in (scale, 1.0))
-    np.testing.assert_array_equal(scaled.labeling_, plain.labeling_)
+    np.testing.assert_array_equal(scaled.transduction_, plain.transduction_)
     return (scaled, scale * rows), (plain, rows)
 
 
@@ -463,7 +462,7 @@ def loaded_and_saved(method, kernel):
     rows = rbf_kernel(THREE.X) if kernel == "precomputed" else THREE.X
     clf = method.set_params(kernel=kernel).fit(rows, THREE.y)
     loaded = pickle.loads(pickle.dumps(clf))
-    np.testing.assert_array_equal(loaded.transduce(), clf.transduce())
+    np.testing.assert_array_equal(loaded.transduction_, clf.transduction_)
     return (loaded, rows), (clf, rows)
 
 
@@ -472,7 +471,7 @@ def fit_after_another_and_the_first(method):
     again = clone(method).set_params(kernel="rbf").fit(THREE.X, THREE.y)
     if not isinstance(method, SecondMoments):
         names = np.array(list("abc"))[np.arange(18) % 3]
-        table = class_proportions_of(names, THREE.y["bag"])
+        table = bag_proportions(names, THREE.y["bag"])
         again.fit(THREE.X, bag_target(THREE.y["bag"], table))
     again.set_params(kernel="linear").fit(THREE.X, THREE.y)
     fresh = method.fit(THREE.X, THREE.y)

@@ -18,13 +18,13 @@ import propcvx
 from propcvx import (
     BagKFold,
     MeanMap,
+    bag_proportions,
     bag_target,
     certify,
     check_fit,
     fit_grid,
     group_shares,
     plotting,
-    proportions_of,
 )
 from propcvx.datasets import bags_by_cluster
 from propcvx.relaxation.comparison import compare_relaxations
@@ -32,7 +32,7 @@ from propcvx.relaxation.comparison import compare_relaxations
 RANDOM = np.random.RandomState(0)
 LABELS = RANDOM.permutation(np.repeat([-1, 1], 12))
 BAGS = np.arange(24) // 4
-Y = bag_target(BAGS, proportions_of(LABELS, BAGS))
+Y = bag_target(BAGS, bag_proportions(LABELS, BAGS))
 FRAME = pd.DataFrame(
     {
         "age": np.where(np.arange(24) % 7 == 0, np.nan, LABELS + RANDOM.normal(size=24)),
@@ -77,14 +77,14 @@ OTHERS = {
 
 
 def rates(given):
-    table = group_shares(Y, GROUPS, given.fitted(), given.X, n_resamples=20)
-    return [table.groups[["least", "most", "estimate"]], table.cells["estimate"]]
+    table = group_shares(Y, GROUPS, given.fitted(), given.X, n_draws=20)
+    return [table.groups[["lower_bound", "upper_bound", "estimate"]], table.cells["estimate"]]
 
 
 def checked(given):
     """What does not depend on the folds, in which a pipeline scales anew."""
     check = check_fit(given.model(), given.X, Y, random_state=0)
-    return [check.expected, check.majority, check.n_bags]
+    return [check.expected_accuracy, check.majority_accuracy, check.n_bags]
 
 
 CALLS = {

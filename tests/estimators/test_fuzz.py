@@ -97,9 +97,11 @@ def check_fit(
         scores = classifier.decision_function(X)
     assert np.isfinite(scores).all()
     assert np.isfinite(classifier.objective_)
-    assert set(np.unique(classifier.labeling_)) <= {-1.0, 1.0}
+    assert set(np.unique(classifier.transduction_)) <= {-1.0, 1.0}
     if isinstance(classifier, ConvPropSVM):
-        assert classifier.labeling_ in FeasibleLabelings.of(Bags.from_target(y), classifier.epsilon)
+        assert classifier.transduction_ in FeasibleLabelings.of(
+            Bags.from_target(y), classifier.epsilon
+        )
 
 
 SETTINGS = {"suppress_health_check": list(HealthCheck), "deadline": None}

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from small_problems import small_problem
 
 from propcvx import Bags, InvCal, MeanMap, bag_target
-from propcvx.errors import CutBagWarning
+from propcvx.errors import SplitBagWarning
 
 METHODS = [MeanMap(), InvCal(epsilon=0.05, solver_tol=1e-9)]
 
@@ -57,7 +57,7 @@ def test_the_bags_are_those_by_hand(seed, off):
 
 def test_the_rest_of_a_cut_bag_has_a_share():
     y = bag_target([0] * 8, [0.25], [1, 1, 0, 0, 0, 0, 0, 0])
-    with pytest.warns(CutBagWarning):
+    with pytest.warns(SplitBagWarning):
         apart = Bags.from_target(y[:4]).with_known_apart()
     assert apart.proportions.tolist() == [0.0, 1.0, 1.0], "clipped: 1 of 4 less 2"
     assert apart.whole.tolist() == [False, True, True]

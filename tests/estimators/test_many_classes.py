@@ -14,11 +14,11 @@ from propcvx import (
     InvCal,
     LabelingStart,
     bag_error,
+    bag_proportions,
     bag_target,
+    binary_target,
     certify,
-    class_proportions_of,
     group_shares,
-    one_class_target,
 )
 from propcvx.bags.targets import classes_of, is_bag_target
 from propcvx.errors import InputError
@@ -40,7 +40,7 @@ def class_problem(seed, sizes=(4, 3, 5, 4), n_classes=3, n_features=3, known=0.0
     )
     names = np.array(["oak", "ash", "elm", "fir", "yew"])[codes]
     given = [name if random.uniform() < known else None for name in names]
-    return X, bag_target(index, class_proportions_of(names, index), given), names
+    return X, bag_target(index, bag_proportions(names, index), given), names
 
 
 # --- targets ----------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def test_every_form_of_a_table_gives_the_same_target(table, classes):
 def test_columns_without_names_are_numbered():
     y = bag_target([0, 0, 1], [[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]])
     assert classes_of(y).tolist() == [0, 1, 2]
-    assert one_class_target(y, 1)["proportion"].tolist() == [0.0, 0.0, 1.0]
+    assert binary_target(y, 1)["proportion"].tolist() == [0.0, 0.0, 1.0]
     assert classes_of(y.astype(y.dtype.descr)).tolist() == [0, 1, 2], "no metadata"
 
 
@@ -78,7 +78,7 @@ def test_what_is_for_two_classes_says_so():
     X, y, _ = class_problem(0)
     model = InvCal().fit(X[:, :2], y)
     for call in (
-        lambda: certify(X, y, kinds="enumeration", time_limit=1.0),
+        lambda: certify(X, y, bounds="enumeration", time_limit=1.0),
         lambda: AlterPropSVM(init=LabelingStart(np.ones(16))).fit(X, y),
         lambda: boundary(model, X[:, :2]),
         lambda: coefficients([model], "C_p"),
@@ -110,12 +110,12 @@ def test_shapes_and_what_follows_from_the_scores(method, kernel):
     np.testing.assert_array_equal(predicted, clf.classes_[scores.argmax(axis=1)])
     assert clf.score(given, names) == np.mean(predicted == names) > 0.6
     shares = clf.predict_proportions(given, y)
-    truth = class_proportions_of(names, y["bag"])
+    truth = bag_proportions(names, y["bag"])
     errors = [
         0.5 * sum(abs(shares[bag][name] - row[name]) for name in row) for bag, row in truth.items()
     ]
     assert bag_error(y, predicted) == pytest.approx(np.mean(errors)) == -clf.score(given, y)
-    assert set(clf.transduce()) <= set(clf.classes_)
+    assert set(clf.transduction_) <= set(clf.classes_)
 
 
 @each_method("second_moments", "conv")
@@ -125,7 +125,7 @@ def test_each_class_is_fitted_against_the_rest(method):
         method = clone(method).set_params(ridge=0.3)
     clf = clone(method).fit(X, y)
     for column, name in enumerate(clf.classes_):
-        first = clone(method).fit(X, one_class_target(y, name))
+        first = clone(method).fit(X, binary_target(y, name))
         np.testing.assert_allclose(clf.coef_[column], first.coef_[0], rtol=1e-3, atol=1e-3)
         np.testing.assert_allclose(
             clf.intercept_[column], first.intercept_[0], rtol=1e-3, atol=1e-3
@@ -144,7 +144,7 @@ def test_permuted_rows_bags_and_classes_permute_the_answer(method, kernel, seed,
     random = np.random.RandomState(seed)
     order, bags = random.permutation(len(X)), random.permutation(5)
     renamed = dict(zip(["oak", "ash", "elm"], random.permutation(["x", "y", "z"]), strict=True))
-    shares = class_proportions_of(names, y["bag"])
+    shares = bag_proportions(names, y["bag"])
     other = bag_target(
         bags[y["bag"][order]],
         {

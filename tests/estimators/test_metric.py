@@ -1,12 +1,12 @@
-"""ShareMetric: columns weighted by what the shares say of them."""
+"""ProportionScaler: columns weighted by what the shares say of them."""
 
 import numpy as np
 import pytest
 from small_problems import small_problem
 
-from propcvx import ShareMetric, bag_target
+from propcvx import ProportionScaler, bag_target
 from propcvx.errors import IllPosedWarning
-from propcvx.estimators.metric import correlations
+from propcvx.estimators.proportion_scaler import correlations
 
 
 def test_the_metric_is_the_correlation_of_bag_means_with_shares():
@@ -15,7 +15,7 @@ def test_the_metric_is_the_correlation_of_bag_means_with_shares():
     whole = np.cov(np.column_stack([means, p]).T, fweights=n)
     expected = np.abs(whole[-1, :-1]) / np.sqrt(whole.diagonal()[:-1] * whole[-1, -1])
     np.testing.assert_allclose(correlations(problem.bags, problem.X), expected)
-    metric = ShareMetric(power=2.0).fit(problem.X, problem.y)
+    metric = ProportionScaler(power=2.0).fit(problem.X, problem.y)
     np.testing.assert_allclose(metric.weights_ / metric.weights_[0], (expected / expected[0]) ** 2)
     assert np.mean(metric.weights_**2) == pytest.approx(1.0)
     np.testing.assert_allclose(metric.transform(problem.X), problem.X * metric.weights_)
@@ -24,5 +24,5 @@ def test_the_metric_is_the_correlation_of_bag_means_with_shares():
 def test_equal_shares_weigh_nothing():
     problem = small_problem(0, sizes=(4, 4))
     with pytest.warns(IllPosedWarning, match="no column goes with the shares"):
-        metric = ShareMetric().fit(problem.X, bag_target(problem.y["bag"], [0.5, 0.5]))
+        metric = ProportionScaler().fit(problem.X, bag_target(problem.y["bag"], [0.5, 0.5]))
     np.testing.assert_array_equal(metric.weights_, 1.0)

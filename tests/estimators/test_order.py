@@ -20,9 +20,9 @@ from propcvx import (
     LabelingStart,
     MeanMap,
     SecondMoments,
+    bag_proportions,
     bag_target,
     certify,
-    proportions_of,
 )
 from propcvx.bags.ordering import _ranks, in_canonical_order
 from propcvx.errors import InfeasibleLabelingError
@@ -88,7 +88,7 @@ def posed(kind, seed, *, discrete):
     """Four bags of 20 instances, of which some may be equal."""
     problem, random = small_problem(seed, (3, 4, 6, 7), n_features=3), np.random.RandomState(seed)
     X, ids = np.round(problem.X) if discrete else problem.X, problem.y["bag"]
-    shares = proportions_of(problem.labels, ids)
+    shares = bag_proportions(problem.labels, ids)
     if kind == "some shares":
         shares[2] = None
     if kind == "no shares":
@@ -160,7 +160,7 @@ def test_an_answer_depends_on_neither_rows_nor_names_nor_classes(method, kind, k
         likely = first.predict_proba(ours)
         assert second.predict_proba(theirs)[:, ::-1] == pytest.approx(likely, abs=1e-6)
     if not discrete:  # or labels of equal rows may be exchanged
-        np.testing.assert_array_equal(-second.labeling_, first.labeling_[order])
+        np.testing.assert_array_equal(-second.transduction_, first.transduction_[order])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -195,7 +195,7 @@ def test_a_loss_is_of_the_positives_as_they_came(seed):
     problem = small_problem(seed, (3, 4, 5, 6), n_features=3)
     bags, start = problem.y["bag"], LabelingStart(problem.labels)
     shares = np.random.RandomState(seed).uniform(size=4)
-    given = {"C": 1.0, "C_p": 0.5, "start_weight": 0.0}
+    given = {"C": 1.0, "C_p": 0.5, "init_weight": 0.0}
     first = AlterPropSVM(init=start, proportion_loss=TOO_MANY, **given)
     second = AlterPropSVM(init=LabelingStart(-problem.labels), proportion_loss=TOO_FEW, **given)
     first.fit(problem.X, bag_target(bags, shares))
@@ -204,8 +204,8 @@ def test_a_loss_is_of_the_positives_as_they_came(seed):
         second.decision_function(problem.X), -first.decision_function(problem.X)
     )
     sizes = np.bincount(bags)
-    gaps = np.bincount(bags, first.labeling_ > 0) / sizes - shares
-    hinge = np.maximum(0.0, 1.0 - first.labeling_ * first.decision_function(problem.X)).sum()
+    gaps = np.bincount(bags, first.transduction_ > 0) / sizes - shares
+    hinge = np.maximum(0.0, 1.0 - first.transduction_ * first.decision_function(problem.X)).sum()
     value = 0.5 * np.square(first.coef_).sum() + hinge + 0.5 * sizes @ TOO_MANY.of(gaps)
     assert first.objective_ == pytest.approx(value, rel=1e-6)
 

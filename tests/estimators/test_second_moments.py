@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from small_problems import small_problem
 
-from propcvx import Bags, SecondMoments, bag_target, proportions_of
+from propcvx import Bags, SecondMoments, bag_proportions, bag_target
 from propcvx.datasets import equal_proportion_bags
 from propcvx.errors import IllPosedWarning
 from propcvx.estimators.second_moments import pooled_covariances, sign_of
@@ -34,7 +34,7 @@ def in_equal_bags(n, share, size, known=0, **others):
     chosen, bags = equal_proportion_bags(labels, size, 0)
     X, labels = X[chosen], labels[chosen]
     given = np.where(np.arange(len(labels)) < known, labels, 0)
-    return X, bag_target(bags, proportions_of(labels, bags), given), labels
+    return X, bag_target(bags, bag_proportions(labels, bags), given), labels
 
 
 def cosine(first, second):

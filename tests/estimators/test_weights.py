@@ -88,7 +88,7 @@ def svm_value(features, labels, C, bias=False):
 @pytest.mark.parametrize("C", first(1, [1.0, 1e-6, 1e3]))
 def test_alter_ends_in_a_minimum_of_the_weighted_objective(C, loss):
     """No other labels of a bag are better for its scores, nor another plane for its labels."""
-    clf = AlterPropSVM(C, 2.0 * C, proportion_loss=loss, init="mixed", start_weight=0.0).set_params(
+    clf = AlterPropSVM(C, 2.0 * C, proportion_loss=loss, init="mixed", init_weight=0.0).set_params(
         n_init=3, random_state=0, solver_tol=1e-9
     )
     clf.fit(X, Y, WEIGHTS)
@@ -102,12 +102,12 @@ def test_alter_ends_in_a_minimum_of_the_weighted_objective(C, loss):
         losses = WEIGHTS * np.maximum(0.0, 1.0 - labels * scores)
         return objective(labels, 0.5 * norm + C * losses.sum())
 
-    assert clf.objective_ == pytest.approx(value_of(clf.labeling_), rel=1e-6)
-    best = objective(clf.labeling_, svm_value(X, clf.labeling_, C * WEIGHTS, bias=True))
+    assert clf.objective_ == pytest.approx(value_of(clf.transduction_), rel=1e-6)
+    best = objective(clf.transduction_, svm_value(X, clf.transduction_, C * WEIGHTS, bias=True))
     assert clf.objective_ == pytest.approx(best, rel=1e-5)
     for members in bags.members:
         for code in range(2 ** len(members)):
-            other = clf.labeling_.copy()
+            other = clf.transduction_.copy()
             other[members] = 2.0 * (code >> np.arange(len(members)) & 1) - 1.0
             assert value_of(other) >= clf.objective_ * (1.0 - 1e-4)
 

@@ -7,7 +7,7 @@ from scipy.special import expit
 from scipy.stats import binom
 from small_problems import all_labelings
 
-from propcvx import Bags, bag_target, proportions_of
+from propcvx import Bags, bag_proportions, bag_target
 from propcvx.bags.ordering import in_canonical_order
 from propcvx.groups.given_counts import GivenCounts
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -19,7 +19,7 @@ def posed(seed, spread):
     n = random.randint(1, 11)
     bags = np.unique(random.randint(random.randint(1, 4), size=n), return_inverse=True)[1]
     labels, p = random.choice([-1, 1], n), expit(spread * random.normal(size=n) - random.normal())
-    shares = proportions_of(labels, bags)
+    shares = bag_proportions(labels, bags)
     if seed % 3 == 1:
         shares = {bag: share if random.uniform() < 0.6 else None for bag, share in shares.items()}
     known = labels * (random.uniform(size=n) < 0.3 * (seed % 2))
@@ -69,7 +69,7 @@ def test_large_bags_and_small_ones_beside_them_have_their_counts(size):
     p = expit(2.0 * random.normal(size=len(bags)))
     labels = np.where(random.uniform(size=len(bags)) < p, 1, -1)
     feasible = FeasibleLabelings.of(
-        Bags.from_target(bag_target(bags, proportions_of(labels, bags))), 0.0
+        Bags.from_target(bag_target(bags, bag_proportions(labels, bags))), 0.0
     )
     given = GivenCounts.of(p, feasible)
     np.testing.assert_allclose(np.bincount(bags, given.means()), feasible.lower, atol=1e-9)

@@ -19,10 +19,9 @@ from propcvx import (
     EcologicalRegression,
     InvCal,
     MeanMap,
+    bag_proportions,
     bag_target,
-    class_proportions_of,
     group_shares,
-    proportions_of,
 )
 from propcvx.errors import IllPosedWarning, InputError, PropCVXWarning
 from propcvx.groups import estimates
@@ -77,8 +76,8 @@ def test_bounds_are_those_of_a_list(kind, seed):
     cells = Cells.of(code, None, problem.bags, given)
     feasible = FeasibleLabelings.of(problem.bags, epsilon)
     least, most = weights_in(cells.sets, all_labelings(feasible), numbers)
-    np.testing.assert_allclose(table.least, least, rtol=1e-9)
-    np.testing.assert_allclose(table.most, most, rtol=1e-9)
+    np.testing.assert_allclose(table.lower_bound, least, rtol=1e-9)
+    np.testing.assert_allclose(table.upper_bound, most, rtol=1e-9)
     np.testing.assert_array_equal(table.n, cells.sets.sum(axis=1))
 
 
@@ -93,12 +92,12 @@ MODEL, CODE = clone(MEAN_MAP).fit(X, Y), in_groups(0, 36)
 
 
 def test_estimates_of_a_labeling_are_its_shares_and_are_inside_the_bounds():
-    table = group_shares(Y, CODE, LABELS, truth=LABELS).groups
-    np.testing.assert_array_equal(table.estimate, table.truth)
+    table = group_shares(Y, CODE, LABELS, y_true=LABELS).groups
+    np.testing.assert_array_equal(table.estimate, table["true"])
     whole = group_shares(Y, CODE, MODEL, X)
     for table in (whole.groups, whole.cells):
-        assert (table.estimate >= table.least - 1e-6).all()
-        assert (table.estimate <= table.most + 1e-6).all()
+        assert (table.estimate >= table.lower_bound - 1e-6).all()
+        assert (table.estimate <= table.upper_bound + 1e-6).all()
     total = (whole.groups.n * whole.groups.estimate).sum()
     assert total == pytest.approx(float((LABELS > 0).sum()), abs=1e-4)
 
@@ -110,7 +109,7 @@ def test_estimates_of_a_labeling_are_its_shares_and_are_inside_the_bounds():
 def with_interval(request):
     """Of a classifier that is fitted to drawn bags, and of one that has a posterior."""
     model = clone(request.param).fit(X, Y)
-    return model, group_shares(Y, CODE, model, X, n_resamples=20)
+    return model, group_shares(Y, CODE, model, X, n_draws=20)
 
 
 def equal(first, second, atol=1e-6):
@@ -120,22 +119,22 @@ def equal(first, second, atol=1e-6):
 def test_an_interval_is_inside_the_bounds_and_the_same_again(with_interval):
     model, answer = with_interval
     for table in (answer.groups, answer.cells):
-        assert (table.least <= table.low).all()
-        assert (table.low <= table.high).all()
-        assert (table.high <= table.most).all()
-    wider = group_shares(Y, CODE, model, X, n_resamples=20, level=0.98)
-    assert (wider.groups.low <= answer.groups.low).all()
-    half = group_shares(Y, CODE, model, X, n_resamples=20, level=0.5).groups
-    assert (answer.groups.low < half.low).any()
-    assert (half.low < half.high).any()
-    again = group_shares(Y, CODE, model, X, n_resamples=20)
+        assert (table.lower_bound <= table.ci_low).all()
+        assert (table.ci_low <= table.ci_high).all()
+        assert (table.ci_high <= table.upper_bound).all()
+    wider = group_shares(Y, CODE, model, X, n_draws=20, level=0.98)
+    assert (wider.groups.ci_low <= answer.groups.ci_low).all()
+    half = group_shares(Y, CODE, model, X, n_draws=20, level=0.5).groups
+    assert (answer.groups.ci_low < half.ci_low).any()
+    assert (half.ci_low < half.ci_high).any()
+    again = group_shares(Y, CODE, model, X, n_draws=20)
     pd.testing.assert_frame_equal(again.cells, answer.cells)
 
 
 def test_it_does_not_depend_on_jobs(with_interval):
     model, answer = with_interval
     with parallel_config(backend="threading"):
-        two = group_shares(Y, CODE, model, X, n_resamples=20, n_jobs=2)
+        two = group_shares(Y, CODE, model, X, n_draws=20, n_jobs=2)
     pd.testing.assert_frame_equal(two.groups, answer.groups)
 
 
@@ -143,9 +142,9 @@ def test_it_depends_on_neither_the_order_of_rows_nor_the_names_of_bags(with_inte
     model, answer = with_interval
     order = np.random.RandomState(5).permutation(36)
     names = np.array(["f", "b", "d", "a", "c", "e"])[BAGS]
-    y, moved_rows = bag_target(names[order], proportions_of(LABELS, names)), X[order]
+    y, moved_rows = bag_target(names[order], bag_proportions(LABELS, names)), X[order]
     fitted = clone(model).fit(moved_rows, y)
-    other = group_shares(y, CODE[order], fitted, moved_rows, n_resamples=20)
+    other = group_shares(y, CODE[order], fitted, moved_rows, n_draws=20)
     equal(other.groups, answer.groups)
     renamed = answer.cells.rename(dict(zip(BAGS.tolist(), names, strict=True)), level=1)
     equal(other.cells, renamed.sort_index())
@@ -153,9 +152,13 @@ def test_it_depends_on_neither_the_order_of_rows_nor_the_names_of_bags(with_inte
 
 def test_exchanged_classes_have_the_shares_of_the_others(with_interval):
     model, answer = with_interval
-    y = bag_target(BAGS, proportions_of(-LABELS, BAGS))
-    other = group_shares(y, CODE, clone(model).fit(X, y), X, n_resamples=20).groups
-    for mine, its in (("least", "most"), ("estimate", "estimate"), ("low", "high")):
+    y = bag_target(BAGS, bag_proportions(-LABELS, BAGS))
+    other = group_shares(y, CODE, clone(model).fit(X, y), X, n_draws=20).groups
+    for mine, its in (
+        ("lower_bound", "upper_bound"),
+        ("estimate", "estimate"),
+        ("ci_low", "ci_high"),
+    ):
         np.testing.assert_allclose(1.0 - other[its], answer.groups[mine], atol=1e-6)
 
 
@@ -164,22 +167,22 @@ def test_drawn_bags_keep_their_weights_and_known_labels():
     y["label"] = (LABELS > 0) & (BAGS > 0)  # bag 0 tells that 0 is not a negative
     weights = dict(zip(ids.tolist(), 10.0 ** -np.arange(len(ids)), strict=True))
     model = InvCal(bag_weights=weights).fit(X, y)
-    table = group_shares(y, CODE, model, X, n_resamples=20).groups
+    table = group_shares(y, CODE, model, X, n_draws=20).groups
     renumbered = dict(zip(ids[::-1].tolist(), weights.values(), strict=True))
     other = y.copy()
     other["bag"] = len(ids) - 1 - BAGS
     fitted = InvCal(bag_weights=renumbered).fit(X, other)
-    equal(group_shares(other, CODE, fitted, X, n_resamples=20).groups, table)
+    equal(group_shares(other, CODE, fitted, X, n_draws=20).groups, table)
     listed = InvCal(bag_weights=list(weights.values())).fit(X, y)
     with pytest.raises(InputError, match="bag_weights must be keyed by bag id"):
-        group_shares(y, CODE, listed, X, n_resamples=20)
+        group_shares(y, CODE, listed, X, n_draws=20)
 
 
 def test_a_table_of_two_classes_has_the_intervals_of_its_second_class():
-    yes = proportions_of(LABELS, BAGS)
+    yes = bag_proportions(LABELS, BAGS)
     shares = {bag: {"no": 1.0 - share, "yes": share} for bag, share in yes.items()}
     plain, table = (
-        group_shares(y, CODE, clone(MEAN_MAP).fit(X, y), X, n_resamples=20)
+        group_shares(y, CODE, clone(MEAN_MAP).fit(X, y), X, n_draws=20)
         for y in (Y, bag_target(BAGS, shares))
     )
     equal(table.groups, plain.groups)
@@ -188,13 +191,13 @@ def test_a_table_of_two_classes_has_the_intervals_of_its_second_class():
 def test_as_many_bags_are_drawn_of_those_with_a_share_as_there_are():
     y = Y.copy()
     y["proportion"][BAGS > 1] = np.nan
-    table = group_shares(y, CODE, InvCal().fit(X, y), X, n_resamples=40).groups
-    assert (table["low"] <= table["high"]).all()
+    table = group_shares(y, CODE, InvCal().fit(X, y), X, n_draws=40).groups
+    assert (table["ci_low"] <= table["ci_high"]).all()
 
 
 def test_an_interval_by_a_gram_matrix_does_not_depend_on_the_order_of_rows():
     first, second = (
-        group_shares(y, groups, InvCal(kernel="precomputed").fit(K, y), K, n_resamples=20).groups
+        group_shares(y, groups, InvCal(kernel="precomputed").fit(K, y), K, n_draws=20).groups
         for y, groups, K in (
             (Y[order], CODE[order], X[order] @ X[order].T)
             for order in (np.arange(36), np.random.RandomState(1).permutation(36))
@@ -208,18 +211,18 @@ def test_a_posterior_of_a_pipeline_is_that_of_its_last_step(searched):
     steps = make_pipeline(MinMaxScaler((-1, 1)), EcologicalRegression()).fit(X, Y)
     ridges = {"ecologicalregression__ridge": ["evidence"]}
     search = GridSearchCV(steps, ridges, cv=BagKFold(2)).fit(X, Y)
-    whole = group_shares(Y, CODE, search if searched else steps, X, n_resamples=20)
-    last = group_shares(Y, CODE, steps[-1], steps[:-1].transform(X), n_resamples=20)
+    whole = group_shares(Y, CODE, search if searched else steps, X, n_draws=20)
+    last = group_shares(Y, CODE, steps[-1], steps[:-1].transform(X), n_draws=20)
     equal(whole.groups, last.groups)
 
 
 def interval_holds(X, bags, labels, group, seed):
     """Whether the interval by the posterior has the true share of the group."""
-    y = bag_target(bags, proportions_of(labels, bags))
+    y = bag_target(bags, bag_proportions(labels, bags))
     model = EcologicalRegression().fit(X, y)
-    table = group_shares(y, group, model, X, truth=labels, n_resamples=40, random_state=seed)
+    table = group_shares(y, group, model, X, y_true=labels, n_draws=40, random_state=seed)
     of_group = table.groups.loc[True]
-    return bool(of_group.low <= of_group.truth <= of_group.high)
+    return bool(of_group.ci_low <= of_group["true"] <= of_group.ci_high)
 
 
 @pytest.mark.thorough
@@ -250,8 +253,8 @@ def test_an_interruption_keeps_the_resamples_that_are_done_if_they_are_enough(n_
         patch.object(estimates, "_resample", interrupted),
         pytest.warns(PropCVXWarning, match=f"from {n_done} resamples"),
     ):
-        table = group_shares(Y, CODE, MODEL, X, n_resamples=40).groups
-    assert (table[["low", "high"]].notna() == (n_done == 20)).all(axis=None)
+        table = group_shares(Y, CODE, MODEL, X, n_draws=40).groups
+    assert (table[["ci_low", "ci_high"]].notna() == (n_done == 20)).all(axis=None)
 
 
 @pytest.mark.parametrize("model", [MeanMap(), EcologicalRegression()])
@@ -261,8 +264,8 @@ def test_equal_shares_tell_no_interval(model, n_bags):
     X = np.random.RandomState(0).normal(size=(40, 2))
     y = bag_target(np.arange(40) % n_bags, [0.5] * n_bags)
     with pytest.warns(IllPosedWarning, match="no interval"):
-        answer = group_shares(y, X[:, 0] > 0, model.fit(X, y), X, n_resamples=20)
-    assert answer.groups[["low", "high"]].isna().all(axis=None)
+        answer = group_shares(y, X[:, 0] > 0, model.fit(X, y), X, n_draws=20)
+    assert answer.groups[["ci_low", "ci_high"]].isna().all(axis=None)
     assert answer.groups["estimate"].notna().all()
 
 
@@ -299,11 +302,11 @@ def test_groups_are_a_column_several_columns_or_a_function():
 
 def test_of_a_table_the_class_is_named_and_the_truth_has_names():
     names = np.where(LABELS > 0, "ok", "defect")
-    y = bag_target(Y["bag"], class_proportions_of(names, Y))
-    shares, plain = group_shares(y, CODE, truth=names), group_shares(Y, CODE, truth=LABELS)
+    y = bag_target(Y["bag"], bag_proportions(names, Y))
+    shares, plain = group_shares(y, CODE, y_true=names), group_shares(Y, CODE, y_true=LABELS)
     assert str(shares) == f"Shares of 'ok'\n{plain}"
-    with pytest.raises(InputError, match=r"truth must be names of classes, \['defect', 'ok'\]"):
-        group_shares(y, CODE, truth=LABELS)
+    with pytest.raises(InputError, match=r"y_true must be names of classes, \['defect', 'ok'\]"):
+        group_shares(y, CODE, y_true=LABELS)
 
 
 def test_without_pandas_the_message_says_what_to_install():

@@ -18,7 +18,7 @@ from propcvx import (
     certify,
     sampling_epsilon,
 )
-from propcvx.errors import CutBagWarning, InputError
+from propcvx.errors import InputError, SplitBagWarning
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import constraint, epsilon_insensitive
 
@@ -68,7 +68,7 @@ def test_sampling_where_there_is_no_share_and_where_a_bag_is_cut():
     assert sampling_epsilon(y)[0] == 1.0
     assert np.array_equal(Bags.from_target(y).count_range("sampling"), [[1, 0], [2, 2]])
     whole = bag_target([0] * 40, [0.05], [1, 1] + [0] * 38)
-    with pytest.warns(CutBagWarning):
+    with pytest.warns(SplitBagWarning):
         cut = Bags.from_target(whole[:4])
     assert np.array_equal(cut.count_range("sampling"), [[2], [2]]), "the nearest that is allowed"
 
@@ -88,9 +88,9 @@ def test_known_labels_beyond_a_share_within_its_tolerance(epsilon):
     conv = ConvPropSVM(epsilon=epsilon)
     alter = AlterPropSVM(proportion_loss=constraint(epsilon), n_init=2, random_state=0)
     for model in (conv, alter):
-        assert model.fit(INSTANCES, BEYOND).labeling_ in feasible
+        assert model.fit(INSTANCES, BEYOND).transduction_ in feasible
     free = clone(alter).set_params(proportion_loss=epsilon_insensitive(epsilon))
-    assert (free.fit(INSTANCES, BEYOND).labeling_[:3] == 1.0).all()
+    assert (free.fit(INSTANCES, BEYOND).transduction_[:3] == 1.0).all()
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,7 @@ def test_counts_are_integers():
             np.testing.assert_array_equal(upper, np.minimum(counts + j, size))
 
 
-@pytest.mark.filterwarnings("ignore::propcvx.errors.CutBagWarning")
+@pytest.mark.filterwarnings("ignore::propcvx.errors.SplitBagWarning")
 def test_known_labels_of_a_cut_bag_may_exclude_every_count():
     half = bag_target([0, 0, 0, 0], [0.5], [1, 1, 0, 0])[:2]
     bags = Bags.from_target(half)

@@ -91,7 +91,7 @@ def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):
     )
     assert conv.bounds_.lower <= best * (1 + 1e-6)
     assert conv.bounds_.upper >= best * (1 - 1e-6)
-    assert abs(np.mean(conv.labeling_)) <= 2 * epsilon
+    assert abs(np.mean(conv.transduction_)) <= 2 * epsilon
     alter = AlterPropSVM(
         C,
         proportion_loss=constraint(epsilon),
@@ -113,7 +113,7 @@ def test_with_all_labels_known_it_is_the_svm(kernel, C):
     clf = AlterPropSVM(C, kernel=kernel, gamma=0.5, random_state=0, solver_tol=1e-9)
     by_labels = clone(clf).fit(X, labels)
     clf.fit(X, y)
-    assert np.array_equal(clf.labeling_, labels)
+    assert np.array_equal(clf.transduction_, labels)
     assert by_labels.objective_ == pytest.approx(clf.objective_, rel=1e-7)
     coefficients = np.zeros(20)
     coefficients[svc.support_] = svc.dual_coef_[0]

@@ -68,7 +68,7 @@ TRUE = FeasibleLabelings.of(Bags.from_target(Y), 0.0).best(X[:, 0])
 def four_groups():
     """Rates of four groups with estimates, intervals and the truth."""
     model = MeanMap(solver="logistic").fit(X, Y)
-    return group_shares(Y, np.arange(24) % 4, model, X, truth=TRUE, n_resamples=20)
+    return group_shares(Y, np.arange(24) % 4, model, X, y_true=TRUE, n_draws=20)
 
 
 UNJUDGED = group_shares(Y, np.arange(24) % 4)
@@ -153,7 +153,7 @@ def figure_one_of(names):
         ),
         (lambda: plotting.bounds_over_time([]), r"pair of heading and rows.* got \[\]"),
         (lambda: figure_one_of("ABC"), r"1 to 2 classifiers, got \['A', 'B', 'C'\]"),
-        (lambda: plotting.estimates_and_truth(UNJUDGED), r"got no \['estimate', 'truth'\]"),
+        (lambda: plotting.estimates_and_truth(UNJUDGED), r"got no \['estimate', 'true'\]"),
         (lambda: plotting.regularisation_path([{"a": 1.0}]), "by the same names, 'C' among"),
     ],
 )

@@ -128,7 +128,7 @@ def test_solutions_can_be_pickled():
     for solver in ("piqp", "newton", "libsvm"):
         answer = solve(program, solver, tol=1e-6)
         again = pickle.loads(pickle.dumps(answer))
-        assert again.warm is None
+        assert again.warm_start is None
         assert again.value == answer.value
 
 

@@ -125,7 +125,7 @@ def test_figure_1_is_solved_to_proved_optimality(toy, intercept):
     planes = CuttingPlanes(oracle="sweep")
     clf = ConvPropSVM(relaxation=planes, intercept=intercept, solver_tol=1e-9).fit(toy.X, y)
     assert clf.bounds_.gap < 1e-6
-    np.testing.assert_array_equal(clf.labeling_, toy.labels)
+    np.testing.assert_array_equal(clf.transduction_, toy.labels)
     if intercept == "none":  # the relaxation is tight: one cut is enough
         assert len(clf.history_) == 1
 
@@ -135,7 +135,7 @@ def test_alter_psvm_on_heart_in_bags_of_64(data_dir):
     data = np.load(data_dir / "heart_split.npz")
     train, test = data["train_idx"], data["test_idx"]
     y = bag_target(data["train_bag_idx"], data["train_bag_prop"])
-    clf = AlterPropSVM(1.0, 10.0, init="mixed", start_weight=0.0, random_state=0).fit(
+    clf = AlterPropSVM(1.0, 10.0, init="mixed", init_weight=0.0, random_state=0).fit(
         data["X"][train], y
     )
     assert clf.score(data["X"][test], data["y"][test]) >= 0.78

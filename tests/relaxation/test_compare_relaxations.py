@@ -31,8 +31,8 @@ def test_no_lower_bound_is_above_any_upper_bound():
     problem = small_problem(1, sizes=(3, 3), known=0.1)
     sweep = CuttingPlanes(master="epigraph", oracle="exhaustive", max_cuts=50)
     each = [*RELAXATIONS, sweep]
-    rows = compare_relaxations(problem.X, problem.y, 0.5, each, labels=problem.labels, epsilon=0.1)
-    best = certify(problem.X, problem.y, 0.5, epsilon=0.1, kinds="enumeration", tol=1e-6)
+    rows = compare_relaxations(problem.X, problem.y, 0.5, each, y_true=problem.labels, epsilon=0.1)
+    best = certify(problem.X, problem.y, 0.5, epsilon=0.1, bounds="enumeration", tol=1e-6)
     assert [row["kind"] for row in rows] == [*RELAXATIONS, "CuttingPlanes"]
     uppers = [row["upper"] for row in rows if row["upper"] is not None]
     lowers = [row["lower"] for row in rows if row["lower"] is not None]
@@ -51,8 +51,8 @@ def test_no_lower_bound_is_above_any_upper_bound():
 def test_a_labeling_has_its_own_value_in_the_order_of_the_rows():
     problem, posed = small_problem(4, sizes=(4, 4)), {"kernel": "rbf", "gamma": 0.5}
     alone = bag_target(np.arange(8), (problem.labels > 0).astype(float))
-    (row,) = compare_relaxations(problem.X, alone, 0.5, "diffrac", labels=problem.labels, **posed)
-    exact = certify(problem.X, alone, 0.5, kinds="enumeration", tol=1e-7, **posed)
+    (row,) = compare_relaxations(problem.X, alone, 0.5, "diffrac", y_true=problem.labels, **posed)
+    exact = certify(problem.X, alone, 0.5, bounds="enumeration", tol=1e-7, **posed)
     assert row["upper"] == pytest.approx(exact.upper, rel=1e-6)
     assert row["accuracy"] == 1.0
 

@@ -234,7 +234,7 @@ def test_bounds_enclose_the_best_labeling(eight):
     best = min(values)
     assert optimum <= best + VALUE
     assert clf.bounds_.lower <= best + VALUE
-    labeling = feasible.bags.sign * clf.labeling_[feasible.bags.rows]
+    labeling = feasible.bags.sign * clf.transduction_[feasible.bags.rows]
     reached = values[labelings.tolist().index(labeling.tolist())]
     assert best - VALUE <= clf.bounds_.upper <= reached + VALUE
 

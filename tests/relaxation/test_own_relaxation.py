@@ -10,7 +10,7 @@ from sklearn.base import clone
 from small_problems import best_value, small_problem
 
 from propcvx import ConvPropSVM, CuttingPlanes, bag_target, certify
-from propcvx.errors import CrossedBoundsError, InputError, SolverError
+from propcvx.errors import InconsistentBoundsError, InputError, SolverError
 from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.bounds import labeling_upper_bound
@@ -128,7 +128,7 @@ def test_an_unusable_result_of_a_relaxation_is_an_error_that_names_it(relaxation
 @pytest.mark.parametrize(("relaxation", "message"), WRONG_RESULTS[:1])
 def test_so_it_is_in_the_place_of_a_bound(relaxation, message):
     with pytest.raises(InputError, match=message):
-        certify(X, Y, kinds=relaxation)
+        certify(X, Y, bounds=relaxation)
     row = compare_relaxations(X, Y, 1.0, relaxation)[-1]
     name = type(relaxation).__name__
     assert (row["kind"], row["status"], row["lower"]) == (name, "refused", None)
@@ -138,9 +138,9 @@ def test_so_it_is_in_the_place_of_a_bound(relaxation, message):
 def test_a_lower_bound_above_the_best_labeling_is_found_out_wherever_it_came_first():
     """Nothing that it returns is above its upper bound; the search finds a better labeling."""
     liar = Own(lower=1.01 * BEST, upper=2.0 * BEST)
-    with pytest.raises(CrossedBoundsError, match="Own"):
-        certify(X, Y, kinds=[liar, "branch_and_bound"], intercept="none")
-    with pytest.raises(CrossedBoundsError, match="Own"):
+    with pytest.raises(InconsistentBoundsError, match="Own"):
+        certify(X, Y, bounds=[liar, "branch_and_bound"], intercept="none")
+    with pytest.raises(InconsistentBoundsError, match="Own"):
         ConvPropSVM(relaxation=liar, rounding="best", intercept="none").fit(X, Y)
 
 
@@ -150,7 +150,7 @@ def test_a_lower_bound_above_the_best_labeling_is_found_out_wherever_it_came_fir
 def test_a_relaxation_of_ones_own_has_what_the_packages_have():
     clf = ConvPropSVM(1.0, relaxation=Own(), solver_tol=1e-6, intercept="none").fit(X, Y)
     assert 0.0 < clf.bounds_.lower <= BEST * (1 + 1e-9)
-    result = certify(X, Y, kinds=[Own()], intercept="none")
+    result = certify(X, Y, bounds=[Own()], intercept="none")
     assert result.lower == pytest.approx(clf.bounds_.lower, rel=1e-6)
     row = compare_relaxations(X, Y, 1.0, Own(), intercept="none")[-1]
     assert row["lower"] == pytest.approx(clf.bounds_.lower, rel=1e-6)

@@ -94,7 +94,7 @@ def test_lifted_is_below_mixtures_of_labelings_and_both_below_the_best(case, C):
 def test_the_mixed_integer_program_finds_the_best_labeling(seed, epsilon):
     pytest.importorskip("pyscipopt")
     features, feasible = relaxable(seed, epsilon, seed == 2, sizes=(4, 3), known=0.2 * (seed % 2))
-    reached = MixedInteger(seconds=np.inf).relax(features, feasible, 0.7)
+    reached = MixedInteger(time_limit=np.inf).relax(features, feasible, 0.7)
     best = best_value(features, feasible, 0.7)
     assert reached.lower <= best * (1.0 + 1e-9)
     assert reached.upper == pytest.approx(best, rel=1e-6)
@@ -105,14 +105,14 @@ def test_the_mixed_integer_program_finds_the_best_labeling(seed, epsilon):
 def test_out_of_time_is_an_interval_and_no_error():
     pytest.importorskip("pyscipopt")
     problem = small_problem(0, sizes=(8,) * 6, n_features=6, noise=2.0)
-    clf = ConvPropSVM(C=0.1, relaxation=MixedInteger(seconds=0.01)).fit(problem.X, problem.y)
+    clf = ConvPropSVM(C=0.1, relaxation=MixedInteger(time_limit=0.01)).fit(problem.X, problem.y)
     assert 0.0 <= clf.bounds_.lower <= clf.bounds_.upper
     assert clf.stop_reason_ is StopReason.OUT_OF_TIME
     assert clf.history_[0].status != "optimal"
 
 
 def test_a_failure_before_the_time_is_over_is_one():
-    failing = Mock(side_effect=SolverError("no answer", "stub", "solver_error"), seconds=np.inf)
+    failing = Mock(side_effect=SolverError("no answer", "stub", "solver_error"), time_limit=np.inf)
     with pytest.raises(SolverError, match="no answer"):
         MixedInteger().relax(*relaxable(0), 0.5, solve=failing)
 

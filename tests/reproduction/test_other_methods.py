@@ -152,7 +152,7 @@ def test_a_network_of_llp_learn_predicts_here_what_it_predicts_there(monkeypatch
     monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.setenv(PYTHON, sys.executable)
     names, bags = np.array(["oak", "ash", "elm"])[codes], np.arange(60) % 5
-    y = propcvx.bag_target(bags, propcvx.class_proportions_of(names, bags))
+    y = propcvx.bag_target(bags, propcvx.bag_proportions(names, bags))
     model = LLPLearnNetwork("DLLP", {"lr": 0.1}, random_state=7).fit(X, y)
     expected = np.array(["ash", "elm", "oak"])[trained.predict(X)]
     assert model.predict(X).tolist() == expected.tolist()

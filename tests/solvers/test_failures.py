@@ -16,7 +16,7 @@ from small_problems import small_problem
 
 from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap
 from propcvx.errors import InaccurateSolutionWarning, InputError, SolverError
-from propcvx.estimators import printed_alter_psvm
+from propcvx.estimators import paper_alter_psvm
 from propcvx.programs import ProblemClass, svm_dual, svm_dual_parameters
 from propcvx.solvers import SOLVERS, Solve, solve
 
@@ -31,7 +31,7 @@ def conv(master, max_cuts, solver_tol):
     return ConvPropSVM(1.0, relaxation=relaxation, solver_tol=solver_tol)
 
 
-ALTER = printed_alter_psvm(n_init=3, annealing=False, random_state=0, solver_tol=1e-3)
+ALTER = paper_alter_psvm(n_init=3, annealing=False, random_state=0, solver_tol=1e-3)
 METHODS = {
     "MeanMap": (MeanMap(solver_tol=1e-5), ProblemClass.EXPONENTIAL),
     "InvCal": (InvCal(solver_tol=1e-5), ProblemClass.QP),
@@ -202,7 +202,7 @@ def test_the_masters_of_a_fit_are_solved_as_their_cvxpy_programs_would_be(master
     assert first == ("clarabel", cp.OPTIMAL)
     assert set(others) == {("mkl_interior_point", cp.OPTIMAL)}
     assert fast.history_.objectives == pytest.approx(readable.history_.objectives, rel=1e-6)
-    np.testing.assert_array_equal(fast.labeling_, readable.labeling_)
+    np.testing.assert_array_equal(fast.transduction_, readable.transduction_)
 
 
 def test_when_none_of_several_answers_all_are_named(break_solver):
@@ -232,16 +232,16 @@ def test_ctrl_c_that_a_solver_catches_is_raised(raw):
 
 
 def test_no_step_of_newton_s_method_is_an_early_stop():
-    assert solve(DUAL, "newton", max_iter=0, quiet=True).status == cp.USER_LIMIT
+    assert solve(DUAL, "newton", max_iter=0, warn=False).status == cp.USER_LIMIT
 
 
 def test_a_limit_of_seconds_is_for_all_solvers_of_one_call():
     program = ProgramAt("lifted_svm_dual", 60)()
-    solution = Solve(["scs", "clarabel"], tol=1e-12, seconds=0.05)(program)
+    solution = Solve(["scs", "clarabel"], tol=1e-12, time_limit=0.05)(program)
     assert (solution.solver, solution.status) == ("scs", cp.USER_LIMIT)
-    assert Solve("daqp", seconds=0.05)(DUAL).status == cp.OPTIMAL, "it knows no limit"
-    with pytest.raises(InputError, match="seconds must be a finite number above 0 or infinity"):
-        solve(DUAL, seconds=0.0)
+    assert Solve("daqp", time_limit=0.05)(DUAL).status == cp.OPTIMAL, "it knows no limit"
+    with pytest.raises(InputError, match="time_limit must be a finite number above 0 or infinity"):
+        solve(DUAL, time_limit=0.0)
     with pytest.raises(InputError, match="no option of solver 'newton' for a limit of 5 seconds"):
-        solve(DUAL, [("scs", {"max_iters": 5}), "newton"], seconds=5.0)
-    assert solve(DUAL, "clarabel", seconds=1e-9, quiet=True).solver == "clarabel"
+        solve(DUAL, [("scs", {"max_iters": 5}), "newton"], time_limit=5.0)
+    assert solve(DUAL, "clarabel", time_limit=1e-9, warn=False).solver == "clarabel"

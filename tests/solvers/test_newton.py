@@ -57,7 +57,7 @@ def test_equals_the_program_at_all_scales(name, bias):
     program = svm_dual(features, bias=bias)
     for C in (1e-6, 1.0, 1e2, 1e6):
         program.set(**svm_dual_parameters(labeling, C))
-        exact = solve(program, "clarabel", tol=1e-8, residuals=False, quiet=True).value
+        exact = solve(program, "clarabel", tol=1e-8, residuals=False, warn=False).value
         solution = solve(program, "newton", tol=1e-7)
         assert solution.status == cp.OPTIMAL
         assert solution.residuals.primal_residual <= 1e-9 * max(1.0, C * N_INSTANCES)
@@ -101,8 +101,8 @@ def test_warm_answers_are_those_of_cold_calls(name):
         labeling = labeling * random.choice((-1.0, 1.0), len(labeling), p=(0.05, 0.95))
         program.set(**svm_dual_parameters(labeling, C))
         cold = solve(program, "newton", tol=1e-8, residuals=False)
-        warm = solve(program, "newton", tol=1e-8, residuals=False, warm=end)
-        end = warm.warm
+        warm = solve(program, "newton", tol=1e-8, residuals=False, warm_start=end)
+        end = warm.warm_start
         assert warm.value == pytest.approx(cold.value, rel=3e-8)
 
 
@@ -136,8 +136,8 @@ def test_many_instances(C, flip):
     program, end = svm_dual(features), None
     for change in (1.0, 1.5):
         program.set(**svm_dual_parameters(labeling, change * C))
-        solution = solve(program, "newton", tol=1e-4, residuals=False, warm=end)
-        end, v = solution.warm, solution.variables["v"]
+        solution = solve(program, "newton", tol=1e-4, residuals=False, warm_start=end)
+        end, v = solution.warm_start, solution.variables["v"]
         lower, upper = program.structure.bounds(program.values, v)
         assert solution.status == cp.OPTIMAL
         assert (upper - lower) / upper <= 1e-4
@@ -177,7 +177,7 @@ def test_large_C_ends_within_the_tolerance_or_with_its_gap(solver, kind, C):
             with pytest.raises(SolverError, match="relative duality gap"):
                 solve(program, solver, tol=tol, residuals=False)
             continue
-        solution = solve(program, solver, tol=tol, residuals=False, quiet=True)
+        solution = solve(program, solver, tol=tol, residuals=False, warn=False)
         assert solution.status == cp.OPTIMAL or C > 1e8 or solver == "libsvm"
         assert (solution.gap <= tol) == (solution.status == cp.OPTIMAL)
         rounding = 1e-15 * C * len(labeling) if solution.gap > 0.0 else tol

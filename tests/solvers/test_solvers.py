@@ -18,7 +18,7 @@ from propcvx.errors import (
     InaccurateSolutionWarning,
     InputError,
     SolverError,
-    UncheckedWarning,
+    UncheckedResidualsWarning,
     UnsupportedSolverError,
 )
 from propcvx.solvers import SOLVERS, Solution, Solver, solve, solvers_for
@@ -125,7 +125,7 @@ def test_what_is_no_answer_has_the_name_of_its_solver(name, kind, part, value, m
     with pytest.raises(SolverError, match=message) as caught:
         solve(program, mad)
     assert caught.value.solver == "mad"
-    assert solve(program, [mad, "clarabel"], quiet=True).solver == "clarabel"
+    assert solve(program, [mad, "clarabel"], warn=False).solver == "clarabel"
     with pytest.warns(InaccurateSolutionWarning, match="clarabel stopped before its tolerance"):
         assert solve(program, [("clarabel", {"max_iter": 5}), mad]).solver == "clarabel"
 
@@ -200,7 +200,7 @@ def test_a_solver_is_right_or_says_that_it_is_not(solver):
         program = set_svm(programs.svm_dual(F), y, 0.1)
         reference = solve(program, "newton", tol=1e-9, residuals=False).value
         try:
-            answer = solve(program, solver, residuals=False, quiet=True)
+            answer = solve(program, solver, residuals=False, warn=False)
             assert answer.value == pytest.approx(reference, rel=1e-6)
         except SolverError:
             failed += 1
@@ -218,7 +218,7 @@ def test_answers_for_new_parameters_are_those_of_a_program_built_anew(solver, bu
         y = random.choice([-1.0, 1.0], 24)
         solve(set_svm(program, -y, C), "clarabel", residuals=False)
         again, anew = (
-            solve(set_svm(each, y, C), solver, tol=1e-7, residuals=False, quiet=True)
+            solve(set_svm(each, y, C), solver, tol=1e-7, residuals=False, warn=False)
             for each in (program, build(features))
         )
         assert again.value == pytest.approx(anew.value, rel=1e-5)
@@ -334,7 +334,9 @@ def test_an_answer_that_residuals_do_not_cover_is_given_with_a_warning():
     x = cp.Variable(2, name="x")
     cone = cp.constraints.RelEntrConeQuad(x[0], x[1], cp.Constant(1.0), 3, 3)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 2)), [cone])
-    with pytest.warns(UncheckedWarning, match="entropy is solved and its residuals not checked"):
+    with pytest.warns(
+        UncheckedResidualsWarning, match="entropy is solved and its residuals not checked"
+    ):
         answer = solve(programs.Program(problem, "entropy"), "clarabel")
     assert answer.residuals is None
     assert answer.variables["x"] == pytest.approx([2.0, 2.0], abs=1e-4)

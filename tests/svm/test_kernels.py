@@ -255,11 +255,11 @@ def test_a_bound_that_the_factor_spoils_is_lowered_with_a_warning():
     y, options = bag_target(np.arange(6) // 3, [1 / 3, 2 / 3]), {"kernel": "rbf", "gamma": 1.0}
     with warnings.catch_warnings():
         warnings.simplefilter("error", IllPosedWarning)
-        certify(X, y, 1.0, kinds="enumeration", **options)
+        certify(X, y, 1.0, bounds="enumeration", **options)
         twice = np.repeat(large_instance(1.0), 2, axis=0)
         ConvPropSVM(1e8, **options).fit(twice, bag_target([0, 1] * 6, [0.5, 0.5]))
     with pytest.warns(IllPosedWarning, match=r"leave out .* by 0\.9\d+ with C = 1e\+08;"):
-        answer = certify(X, y, 1e8, kinds="enumeration", **options)
+        answer = certify(X, y, 1e8, bounds="enumeration", **options)
     assert not answer.proved_optimal
     with pytest.warns(IllPosedWarning, match="leave out"):
         ConvPropSVM(1e8, **options).fit(X, y)
