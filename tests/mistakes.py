@@ -274,7 +274,7 @@ _BOUNDS = {
             ("bag_weights", "size", "without", None),
             ("epsilon", 0.1, "with", 1.0),
         )
-    },
+    }
 }
 
 _PROGRAMS = {

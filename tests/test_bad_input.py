@@ -100,6 +100,8 @@ DUAL = svm_dual(X).set(**svm_dual_parameters(np.tile([-1.0, 1.0], 4), 1.0))
 MEAN_MAP = MeanMap().fit(X, Y)
 TABLE = bag_target(IDS, [{"x": 0.5, "y": 0.5}, {"x": 0.25, "y": 0.75}])
 FRAME = pd.DataFrame({"id": IDS, "label": 0, "x": X[:, 0]})
+AGAINST = bag_target(IDS, [[0.5, 0.5, 0], [0, 0, 1]], [0] * 4 + [None] * 4)
+MANY = bag_target(np.arange(32) // 8, [0.5] * 4)
 THIRDS = bag_target(IDS, np.eye(3)[:2] / 2 + 1 / 6)
 NOTHING, PARTLY = bag_target(IDS, [None, None]), bag_target(IDS, [0.5, None])
 FALLING = ProportionLoss("falling", np.negative, lambda gaps: -gaps)
@@ -108,6 +110,13 @@ rates, conv, named = (
     partial(ConvPropSVM, 1.0),
     partial(cp.Variable, ()),
 )
+
+
+def changed(y, field, value, place=0):
+    """Bags of a target in which one entry was changed."""
+    y = y.copy()
+    y[field][place] = value
+    return lambda: Bags.from_target(y, table=True)
 
 
 def relaxed(relaxation):
@@ -150,6 +159,7 @@ REFUSED = [
     (lambda: bag_r2_score(Y, 1.5 * ONES), "y_prob must have probabilities"),
     (lambda: bag_error(NOTHING, ONES), "y_true has no bag with a proportion"),
     (lambda: bag_error(TABLE, ["x"] * 7 + ["w"]), "y_pred must be names of"),
+    (lambda: bag_error(TABLE, ["x"] * 7 + [None]), "y_pred must have no unknown"),
     (lambda: bag_correlation(THIRDS, np.full((8, 3), 1 / 3)), "must have two classes, got 3"),
     # fits
     (lambda: MeanMap(bag_weights={"a": 1.0}).fit(X, Y), r"bag_weights must .*\['b'\]"),
@@ -163,6 +173,9 @@ REFUSED = [
     (lambda: AlterPropSVM(proportion_loss=constraint([0.1])).fit(X, Y), "epsilon must be"),
     (lambda: replace(FALLING, dead_zone="sampling"), "must not fall from 0"),
     (lambda: AlterPropSVM(solver="newton", solver_options={"max": 1}).fit(X, Y), "options .'max'"),
+    (lambda: AlterPropSVM(init=[]).fit(X, Y), "init must name at least one start"),
+    (lambda: InvCal(kernel="precomputed").fit(np.zeros((8, 8)), Y), "must not be zero"),
+    (lambda: AlterPropSVM().fit(X, AGAINST), "class 0 .*bag 'a': 4 known positives"),
     (lambda: SecondMoments().fit(X, PARTLY, [0.0] * 4 + [1.0] * 4), "above 0 in a bag with a prop"),
     (lambda: SecondMoments(n_components=0).fit(X, Y), "n_components must be"),
     (lambda: ProportionScaler().fit(np.vstack([X, X]), Y), "X and y must have the same .*16 and 8"),
@@ -174,6 +187,17 @@ REFUSED = [
     (relaxed(Diffrac(max_order=6)), r"order \d+ is above max_order=6; .*'cutting_planes'"),
     (relaxed(CuttingPlanes(oracle=partial(SemidefiniteOracle, max_order=6))), "above max_order=6"),
     (lambda: certify(X[:1], bag_target([0], [1.0])), "two instances or more; got 1"),
+    (lambda: certify(X, Y, 0.0), "C must"),
+    (lambda: certify(X, Y, tol=-1.0), "tol must"),
+    (lambda: certify(X, Y, time_limit=0.0), "time_limit must"),
+    (lambda: certify(X, Y, C_p=-1.0), "C_p must"),
+    (lambda: certify(X, Y, bounds="guess"), "kinds must be one of"),
+    (lambda: certify(np.eye(32), MANY, bounds="enumeration"), "at most 20,000 labelings, .*; use"),
+    (lambda: certify(X, Y, bounds=[weighted]), r"kinds must be .* Bound\(weighted\) is one"),
+    (lambda: certify(X, Y, intercept="bias"), "intercept must"),
+    (lambda: certify(X, Y, start=[1.0, -1.0]), "start must be a labeling of -1"),
+    (lambda: certify(X, Y, start=np.zeros(8)), "start must be a labeling of -1"),
+    (lambda: certify(X, Y, start="best"), "start must be a labeling of -1"),
     (lambda: certify(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
     (lambda: certify(X, Y, bounds=["diffrac"]), "it bounds the square loss; an interval is of the"),
     (lambda: certify(X, Y, bounds=[CuttingPlanes]), r"got the class CuttingPlanes; Cutting"),
@@ -211,6 +235,7 @@ REFUSED = [
     (lambda: check_fit(WithoutProbabilities(), X, Y), "needed is a classifier .* WithoutProbabil"),
     (lambda: check_fit(FrozenEstimator(MEAN_MAP), X, Y), "that learns from bags.*inside"),
     (lambda: check_fit(GaussianNB(), X, Y), "a classifier that learns from bags.*GaussianNB"),
+    (lambda: group_shares(Y, {}), "must have a column, got none"),
     (lambda: group_shares(Y, IDS[:3]), r"each of the 8 instances, got shape \(3,\)"),
     (lambda: group_shares(Y, [None, *IDS[1:]]), r"groups must not be missing, got .* at row 0"),
     (lambda: group_shares(Y, pd.Categorical(IDS, list("abc"))), r"got none of \['c'\]"),
@@ -236,7 +261,7 @@ REFUSED = [
     (lambda: bags_with_proportions([1, -1], 2, lambda random: 2.0), "draw .* got 2.0"),
     (lambda: equal_proportion_bags(["a", "b"], 2), "labels"),
     (lambda: equal_proportion_bags([1, -1], 4), "too few for one bag of 4 with 2 positives"),
-    (lambda: load_real("hart"), r"name must be one of .*'heart'.*'dna-3'"),
+    (lambda: load_real("dna-4"), r"name must be one of .*'heart'.*'dna-3'"),
     (lambda: load_real("heart", data_home=5), "data_home must be the path of a folder, got 5"),
 ]
 

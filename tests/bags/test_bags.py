@@ -168,32 +168,6 @@ def test_ids_in_an_array_are_plain_numbers():
     assert bag_target(ids, shares).dtype.metadata == {"ids": (-3, 7, 2**62)}
 
 
-# What is refused, beside the mistakes in mistakes.py
-
-
-def with_entry(field, instance, value):
-    y = bag_target([0, 0, 1], [0.5, 1.0])
-    y[field][instance] = value
-    return y
-
-
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        (bag_target([0, 1], [0.5, 1])[:, None], r"got shape \(2, 1\)"),
-        (with_entry("proportion", 0, 0.25), "one value per bag, got several in bag 0"),
-        (with_entry("proportion", 2, 2.0), "got 2.0 for bag 1"),
-        (with_entry("proportion", 0, np.nan), "one value per bag, got several in bag 0"),
-        (with_entry("label", 2, 3), "got 3 at instance 2"),
-        (bag_target([0, 0], [1.0], [0, -1]), "contradict.* of 2, with proportion 1"),
-        (bag_target([0] * 4, [0.5], [1, 1, 1, 0]), "contradict.* 3 known positives"),
-    ],
-)
-def test_what_bags_refuse(y, message):
-    with pytest.raises(InputError, match=message):
-        Bags.from_target(y).check_known()
-
-
 def test_a_solver_error_survives_a_worker_process():
     error = pickle.loads(pickle.dumps(SolverError("no answer", "osqp", "infeasible")))
     assert (str(error), error.solver, error.status) == ("no answer", "osqp", "infeasible")

@@ -162,15 +162,18 @@ def inv_cal_value(means, targets, widths, C_p, weights, bias):
     C_p=st.sampled_from([1e-6, 0.1, 1.0, 100.0]),
     epsilon=st.sampled_from([0.0, 0.1, 5.0]),
     scaled=st.booleans(),
+    spread=st.sampled_from([0.0, 0.5]),
 )
-def test_inv_cal_is_optimal(problem, C_p, epsilon, scaled):
+def test_inv_cal_is_optimal(problem, C_p, epsilon, scaled, spread):
     """Its value is that of its weights and bias, and no step from there is lower."""
-    y = bag_target(problem.y["bag"], np.linspace(0.0, 0.8, problem.bags.n_bags))
+    n_bags = problem.bags.n_bags
+    y = bag_target(problem.y["bag"], np.linspace(0.0, 0.8, n_bags))
+    epsilon = epsilon + spread * np.arange(n_bags) if spread else epsilon
     clf = InvCal(C_p=C_p, epsilon=epsilon, scaled_epsilon=scaled, solver_tol=1e-8)
     clf.fit(problem.X, y)
     n = max(len(problem.X), 3)
-    p = np.clip(np.linspace(0.0, 0.8, problem.bags.n_bags), 1 / n, 1 - 1 / n)
-    widths = epsilon / (p * (1 - p)) if scaled else np.full(len(p), epsilon)
+    p = np.clip(np.linspace(0.0, 0.8, n_bags), 1 / n, 1 - 1 / n)
+    widths = epsilon / (p * (1 - p)) if scaled else epsilon * np.ones(n_bags)
     means = np.array([problem.X[y["bag"] == k].mean(axis=0) for k in range(len(p))])
     arguments = (means, np.log(p / (1 - p)), widths, C_p)
     value = inv_cal_value(*arguments, clf.coef_[0], clf.intercept_[0])

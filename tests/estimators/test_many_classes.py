@@ -10,7 +10,6 @@ from sklearn.base import clone
 
 from propcvx import (
     AlterPropSVM,
-    Bags,
     EcologicalRegression,
     InvCal,
     MeanMap,
@@ -73,27 +72,6 @@ def test_columns_without_names_are_numbered():
     assert classes_of(y).tolist() == [0, 1, 2]
     assert binary_target(y, 1)["proportion"].tolist() == [0.0, 0.0, 1.0]
     assert classes_of(y.astype(y.dtype.descr)).tolist() == [0, 1, 2], "no metadata"
-
-
-def damaged(field, value):
-    y = bag_target(["a", "a", "b"], ROWS)
-    y[field][0] = value
-    return y
-
-
-@pytest.mark.parametrize(
-    ("y", "text"),
-    [
-        (damaged("proportion", [0.4, 0.6, 0.0]), "one value per bag, got several in bag 'a'"),
-        (damaged("proportion", [np.nan, 0.5, 0.0]), "bag 'a'"),
-        (damaged("label", 4), r"a number of a class, \(1, 2, 3\)"),
-        (damaged("label", -1), "a number of a class"),
-        (bag_target(["a", "b"], ROWS)[:0], r"non-empty .* shape \(0,\)"),
-    ],
-)
-def test_a_target_that_was_changed_is_refused(y, text):
-    with pytest.raises(InputError, match=text):
-        Bags.from_target(y, table=True)
 
 
 def test_what_is_for_two_classes_says_so():

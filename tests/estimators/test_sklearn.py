@@ -132,10 +132,7 @@ def test_bags_that_tell_no_slope_give_their_share_and_a_warning(scores, shares, 
 
 # --- labels and labelings ---------------------------------------------------------------------
 
-PAIRS = {
-    "words": ["no", "yes"],
-    "both negative": [-7, -3],
-}
+PAIRS = {"words": ["no", "yes"], "both negative": [-7, -3]}
 
 
 @each_method()

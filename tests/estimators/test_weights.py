@@ -17,15 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from small_problems import all_labelings, small_problem
 
 import propcvx
-from propcvx import (
-    AlterPropSVM,
-    BagKFold,
-    ConvPropSVM,
-    CuttingPlanes,
-    InvCal,
-    MeanMap,
-    bag_target,
-)
+from propcvx import AlterPropSVM, BagKFold, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import PROPORTION_LOSSES
 from propcvx.programs import mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters

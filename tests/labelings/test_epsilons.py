@@ -71,18 +71,6 @@ def test_sampling_where_there_is_no_share_and_where_a_bag_is_cut():
     assert np.array_equal(cut.count_range("sampling"), [[2], [2]]), "the nearest that is allowed"
 
 
-def test_inv_cal_with_a_half_width_of_each_bag():
-    """Compared with the primal program of the regression."""
-    X, y, widths = noisy(0, known=0.0)
-    clf = InvCal(C_p=2.0, epsilon=widths, solver_tol=1e-10).fit(X, y)
-    bags = Bags.from_target(y)
-    margin = np.clip(bags.proportions, 1 / 9, 8 / 9)
-    scores = bags.means_of(X) @ clf.coef_[0] + clf.intercept_
-    losses = np.maximum(0.0, np.abs(scores - np.log(margin / (1 - margin))) - widths)
-    value = 0.5 * np.square(clf.coef_).sum() + 2.0 * losses.sum()
-    assert value == pytest.approx(clf.objective_, rel=1e-6)
-
-
 # --- known labels beyond a share ---------------------------------------------------------------
 
 BEYOND = bag_target([*"aaaabbbb"], [0.5, 0.5], labels=[1, 1, 1, 0, 0, 0, -1, 0])

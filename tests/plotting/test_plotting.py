@@ -142,6 +142,10 @@ def figure_one_of(names):
         (lambda: plotting.boundary(PLANE, THREE), r"X must have two columns .* \(24, 3\)"),
         (lambda: plotting.boundary(PLANE, X, 1 * (LABELS > 0)), r"got array.* 2 \* labels - 1"),
         (lambda: plotting.coefficients(SCALED), r"C must be a finite number .* \['scale', 1.0\]"),
+        (
+            lambda: plotting.coefficients([MeanMap(kernel="rbf").fit(X, Y)], "lam"),
+            "fitted with the linear kernel",
+        ),
         (lambda: plotting.annealing([], X), "at least one round, got none"),
         (
             lambda: plotting.figure_one(TWO_BAGS._replace(labels=None), []),

@@ -2,12 +2,13 @@
 
 import re
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from program_examples import PROGRAMS, ProgramAt
 
 from propcvx.errors import InputError
-from propcvx.programs import svm_primal
+from propcvx.programs import Program, svm_primal
 from propcvx.programs.statement import written
 
 FUNCTIONS = {
@@ -46,6 +47,17 @@ def test_what_is_written_has_the_value_of_the_expression(program):
             np.testing.assert_allclose(np.broadcast_to(value, part.shape), part.value, rtol=1e-12)
             read += 1
     assert read >= 1
+
+
+def test_a_variant_prints_what_it_is():
+    program = svm_primal(np.ones((3, 2)))
+    w = program.variables["w"]
+    variant = program.with_constraints(small=cp.norm1(w) <= 1, ball=cp.SOC(1, w))
+    assert "small:  norm1(w) <= 1" in str(variant)
+    assert "ball:   SOC(1, w)" in str(variant)
+    x = cp.Variable(2, name="x")
+    mine = Program(cp.Problem(cp.Minimize(cp.norm(x, 2) + cp.sum(cp.huber(x, 2)))))
+    assert "minimize    norm(x, 2) + sum(huber(x, 2.0))" in str(mine)
 
 
 def test_latex_of_any_program_has_all_lines_and_no_bracket_left_open(program):

@@ -15,14 +15,7 @@ from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import Lifted, RelaxationResult
 from propcvx.relaxation.bounds import labeling_upper_bound
-from propcvx.relaxation.rounding import (
-    ROUNDINGS,
-    SoftRounding,
-    alternated,
-    by_bags,
-    mean_labeling,
-    rank_one,
-)
+from propcvx.relaxation.rounding import ROUNDINGS, alternated, by_bags, mean_labeling, rank_one
 from propcvx.solvers import Solve
 from propcvx.svm.step import LabelingSVM
 
@@ -121,16 +114,3 @@ def test_the_sign_turns_with_the_scores():
     cases = [([1, -1, 2, -1], 1.0), ([-1, 1, -2, 1], -1.0), ([-1, -1, -1, 1], 1.0), ([0] * 4, 1.0)]
     for scores, sign in cases:
         assert by_bags(np.array(scores, float), feasible) == sign
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_sign_is_the_same_of_a_labeling_and_of_its_negative(seed):
-    problem = small_problem(seed, sizes=(5, 4, 3), n_features=3, noise=2.0)
-    planes = CuttingPlanes(max_cuts=5, oracle="several")
-    here, turned = (
-        ConvPropSVM(relaxation=planes, rounding=SoftRounding(labeling), intercept="none")
-        .fit(problem.X, problem.y)
-        .coef_[0]
-        for labeling in (rank_one, lambda result: -rank_one(result))
-    )
-    np.testing.assert_allclose(turned, here)

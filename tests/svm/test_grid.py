@@ -1,13 +1,10 @@
 """A grid of fits computes once what its fits share."""
 
+import numpy as np
 from sklearn.base import clone
 from small_problems import small_problem
 
-from propcvx import (
-    ConvPropSVM,
-    InvCal,
-    fit_grid,
-)
+from propcvx import ConvPropSVM, InvCal, bag_target, fit_grid
 from propcvx.svm.kernels import FeatureMap
 
 WEIGHTS = (0.1, 1.0, 10.0)
@@ -34,3 +31,7 @@ def test_tolerances_with_the_same_counts_are_fitted_once(monkeypatch):
         model.set_params(epsilon=1.0).fit(X, Y)
     assert len(calls) == 2 * 2 + len(models)
     assert [model.epsilon for model in models] == [0.0, 0.01, 0.2] * 2
+    calls.clear()
+    none = bag_target(Y["bag"], np.zeros(5))  # the least counts are 0 with any tolerance
+    list(fit_grid(ConvPropSVM(), X, none, {"epsilon": (0.0, 0.4)}))
+    assert len(calls) == 2
