@@ -1,6 +1,7 @@
 """Fits on ugly data: no crash but our own errors, no non-finite output, guarantees hold."""
 
 import warnings
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from propcvx import (
 from propcvx.bags.bags import Bags
 from propcvx.errors import PropCVXError, PropCVXWarning
 from propcvx.estimators import BagClassifier
+from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
 
 COLUMNS = {
