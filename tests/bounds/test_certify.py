@@ -19,8 +19,7 @@ from small_problems import (
 )
 
 from propcvx import Bags, CuttingPlanes, bag_target, certify
-from propcvx.bounds import BOUNDS, Bound, Interval, LabelingProblem, SwapSearch
-from propcvx.bounds import blocks as pieces_module
+from propcvx.bounds import BOUNDS, Bound, Interval, LabelingProblem, SwapSearch, partition
 from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds.maximise import SmoothBound
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
@@ -92,8 +91,8 @@ def reached(bound, problem, scores=0.0, tol=1e-8):
 
 def divide_bags(monkeypatch, most_labelings, piece_size):
     """Let bags with more labelings than that be divided into pieces of this size."""
-    monkeypatch.setattr(pieces_module, "MOST_LABELINGS", most_labelings)
-    monkeypatch.setattr(pieces_module, "PIECE_SIZE", piece_size)
+    monkeypatch.setattr(partition, "MOST_LABELINGS", most_labelings)
+    monkeypatch.setattr(partition, "PIECE_SIZE", piece_size)
 
 
 def random_multipliers(division, random):
