@@ -68,6 +68,7 @@ reproduce: $(TESTS)
 lint: $(CHECKS)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/codespell
 
 # With every solver that ships its types, so that the answer does not depend on what else is there.
 types: $(CHECKS)

@@ -18,12 +18,12 @@ def class_table() -> str:
             f"`{name}`",
             *("yes" if kind in row.classes else "" for kind in CLASSES),
             f"`{row.package}`",
-            row.licence,
+            row.license,
         ]
         for name, row in SOLVERS.items()
     )
     return markdown_table(
-        ["solver", *(kind.name for kind in CLASSES), "comes with", "licence"], rows
+        ["solver", *(kind.name for kind in CLASSES), "comes with", "license"], rows
     )
 
 

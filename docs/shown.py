@@ -80,7 +80,7 @@ def line_grid(
     ----------
     rows : mapping of str to mapping of str to mapping of str to Line
         For each row of panels the label of its vertical axis, for each panel its heading, and for
-        each line its name with x, y and the half lengths of its bars.  A name has the same colour
+        each line its name with x, y and the half lengths of its bars.  A name has the same color
         and marker in every panel of its row.
     xlabel : str
         Of the horizontal axes.

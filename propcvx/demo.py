@@ -91,7 +91,7 @@ def demo_breast_cancer(picture: Path, seed: int) -> None:
     print(
         f"\nBreast cancer (Wisconsin): {X.shape[0]} instances, {X.shape[1]} features, positive is "
         f"malignant\nfitted to {len(train.X)} instances in random bags of {BAG_SIZE}, "
-        f"standardised, linear kernel, nothing tuned;\njudged on {len(test.X)} other instances, "
+        f"standardized, linear kernel, nothing tuned;\njudged on {len(test.X)} other instances, "
         "and on bags of those\n"
     )
     estimators = {

@@ -48,7 +48,7 @@ class SolverError(PropCVXError, RuntimeError):
 
 
 class LicenseError(SolverError):
-    """A commercial solver refused for want of a licence, such as for the size of the problem."""
+    """A commercial solver refused for want of a license, such as for the size of the problem."""
 
 
 class UnsupportedSolverError(InputError):

@@ -62,7 +62,7 @@ def step_values(rows, counts, scores, bags, loss, weights):
     return np.where(((counts < lower) | (counts > upper)).any(axis=1), np.inf, values)
 
 
-def centred_features(X, kernel, gamma):
+def centered_features(X, kernel, gamma):
     """Features whose inner products are those of the kernel, less their mean."""
     if kernel == "rbf":
         values, vectors = np.linalg.eigh(rbf_kernel(X, gamma=gamma))

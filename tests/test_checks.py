@@ -62,5 +62,5 @@ def test_columns_of_very_different_ranges_are_told_once_and_scaled_ones_are_not(
         fit_means(EcologicalRegression(), table)
     make_pipeline(StandardScaler(), method).fit(X, y)
     EcologicalRegression().fit(sp.csr_array(X), y)
-    centred = StandardScaler().fit_transform(random.normal(size=(80, 9)))
-    warn_if_unscaled(centred * 0.5 ** np.arange(9))  # as principal components
+    centered = StandardScaler().fit_transform(random.normal(size=(80, 9)))
+    warn_if_unscaled(centered * 0.5 ** np.arange(9))  # as principal components

@@ -28,7 +28,7 @@ def equation_11(C=1.0, seed=0):
     **Method.** The dual :func:`propcvx.programs.svm_dual` for all labelings, compiled once, and the
     primal :func:`propcvx.programs.svm_primal` for each.
 
-    **Guaranteed.** Strong duality, so that minimising over labelings gives Equation (9) from
+    **Guaranteed.** Strong duality, so that minimizing over labelings gives Equation (9) from
     Equation (11).
 
     **Reference.** Equations (9) and (11), ``eq:convex_1`` and ``eq:convex_2``.
@@ -91,7 +91,7 @@ def equation_18(seed=0):
 
     **Guaranteed.** The largest value, in two dimensions. Compared with all feasible labelings.
 
-    **Reference.** Equation (18), ``eq:concave`` (a convex function is maximised, see our errata).
+    **Reference.** Equation (18), ``eq:concave`` (a convex function is maximized, see our errata).
 
     Examples
     --------

@@ -133,7 +133,7 @@ def evaluate(
         the area under the ROC curve of the scores of test instances, ``log_loss`` of their
         probabilities, and ``explained``, what probabilities explain of the shares of test bags
         (:func:`propcvx.bags.metrics.bag_r2_score`), each None where it is not defined;
-        ``objective``, the value that the fit minimised, None where the estimator does
+        ``objective``, the value that the fit minimized, None where the estimator does
         not have it; ``fit_seconds``, processor time of the fit to the training sample.
     """
     train, test = task.train, task.test

@@ -89,7 +89,7 @@ class MethodOptions:
         printed.
     intercepts : tuple of str
         The grid of what stands in for the bias in conv-pSVM: ``"center"``, ``"constant"`` or
-        ``"none"``.  The paper names the first two and not which it took.  On heart centring is far
+        ``"none"``.  The paper names the first two and not which it took.  On heart centering is far
         better at large bags, on satimage the constant feature is, and bag error finds out which.
     cuts : tuple of int
         The grid of the largest number of cutting planes of conv-pSVM.  Printed is "until the

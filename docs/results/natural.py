@@ -68,7 +68,7 @@ SLOW = ("AlterPropSVM, C = 1, mixed starts", "ConvPropSVM", "ProportionScaler, C
 
 @cache
 def loaded(data, kind, draw):
-    """A set in bags, standardised."""
+    """A set in bags, standardized."""
     if kind == "natural":
         given = natural_bags(data)
         return BaggedData(given.X, np.asarray(given.labels), given.bags, given.proportions)

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 from reproduction.evaluation import Sample
 from sklearn.base import clone
-from study import HERE, REAL, complete, judged, labelled, mixed_psvm
+from study import HERE, REAL, complete, judged, labeled, mixed_psvm
 
 from propcvx import ConvPropSVM, InvCal, MeanMap, bag_target
 from propcvx.bags.model_selection import BagKFold
@@ -83,7 +83,7 @@ def measure(split, data, bag_size, noise, method):
 
     The bags and the fold depend on neither the noise nor the method.
     """
-    X, labels = labelled(data)
+    X, labels = labeled(data)
     rows, populations = bags_of_populations(labels, bag_size, np.random.RandomState(split))
     positive, index = labels[rows] > 0, np.repeat(np.arange(len(rows)), bag_size)
     given = NOISE[noise](positive, populations, np.random.RandomState(split + 1000))

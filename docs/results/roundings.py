@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 from sklearn.model_selection import train_test_split
-from study import HERE, REAL, complete, labelled
+from study import HERE, REAL, complete, labeled
 
 from propcvx.datasets import BaggedData, random_bags
 from propcvx.estimators import paper_conv_psvm
@@ -44,7 +44,7 @@ class Reached:
 
 def measure(split, data, bag_size):
     """One row for each stop and rounding: all share one relaxation."""
-    X, labels = labelled(data)
+    X, labels = labeled(data)
     shuffled = np.random.RandomState(split).permutation(len(X))
     X, labels = X[shuffled], labels[shuffled]
     parts = train_test_split(X, labels, test_size=0.2, stratify=labels, random_state=split)

@@ -6,7 +6,7 @@ The rows with "hops" are of a local search after Algorithm 1, ``polish="hops"``,
 import numpy as np
 from reproduction.evaluation import Sample, Task
 from shown import line_grid
-from study import HERE, complete, labelled, line
+from study import HERE, complete, labeled, line
 
 from propcvx.bags.metrics import bag_error
 from propcvx.bags.model_selection import BagKFold
@@ -62,7 +62,7 @@ def measure(split, data, bag_size):
 
 def task_of(split, data, bag_size):
     """Random bags, and the first of five folds over them."""
-    X, labels = labelled(data)
+    X, labels = labeled(data)
     sample = Sample.in_bags(X, labels, random_bags(labels, bag_size, split))
     inside, outside = next(BagKFold(random_state=split).split(sample.X, sample.y))
     return Task(sample.take(inside), sample.take(outside))

@@ -1,4 +1,4 @@
-"""What the studies share: cells whose rows are kept in a CSV file, labelled sets, lines."""
+"""What the studies share: cells whose rows are kept in a CSV file, labeled sets, lines."""
 
 import warnings
 from pathlib import Path
@@ -70,7 +70,7 @@ def seconds_used():
     return process_time() + others.ru_utime + others.ru_stime
 
 
-def labelled(name):
+def labeled(name):
     """A set by name, a real one or one of ``OVERLAPS``, each attribute scaled to [-1, 1]."""
     return gaussians(OVERLAPS[name]) if name in OVERLAPS else load_real(name, download=False)
 

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from reproduction.evaluation import Sample
 from shown import line_grid
-from study import HERE, OVERLAPS, REAL, complete, labelled, lines
+from study import HERE, OVERLAPS, REAL, complete, labeled, lines
 
 from propcvx.bags.bags import Bags
 from propcvx.bounds import BOUNDS, Interval, LabelingProblem, OutOfTimeError, SwapSearch
@@ -33,7 +33,7 @@ def measure(split, data, n_instances, bag_size, epsilon, C):
     labeling is expected to have; ``held_out`` and ``held_out_truth`` are the accuracies of the
     SVMs of the best labeling and of the true one on the other instances of the set.
     """
-    X, labels = labelled(data)
+    X, labels = labeled(data)
     order = np.random.RandomState(split).permutation(len(X))
     inside, outside = order[:n_instances], order[n_instances:]
     truth, mean = labels[inside], X[inside].mean(axis=0)

@@ -51,7 +51,7 @@ LARGE = ("VietNamI", "MplsStops", "trump-2016", "lending_club")
 
 @cache
 def loaded(data, kind, draw):
-    """A set in bags, standardised."""
+    """A set in bags, standardized."""
     if kind == "natural":
         return natural_bags(data)
     X, labels = load_real(data, download=False)

@@ -261,7 +261,7 @@ def proportion_error(bags: Bags, labeling: NDArray[Any], *, by_size: bool = Fals
 def least_error_bias(scores: Array, bags: Bags) -> float:
     r"""The bias b for which labels by the sign of :math:`f_i + b` have the least bag error.
 
-    The error is constant between two neighbouring scores, so one sort gives it for all biases; a
+    The error is constant between two neighboring scores, so one sort gives it for all biases; a
     bias is the middle between two scores, or, where all instances are on one side, beyond them by
     as much as they differ, and by a margin of 1 at least.  Of equally good ones the one nearest to
     0 is taken, and 0 itself where two are equally near, so that swapped classes have the opposite

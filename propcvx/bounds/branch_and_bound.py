@@ -1,6 +1,6 @@
 r"""The moment bound, and branch and bound over labelings of whole bags with it at the nodes.
 
-At a node every block has a set of labelings.  The multipliers' bound is maximised; a labeling that
+At a node every block has a set of labelings.  The multipliers' bound is maximized; a labeling that
 cannot belong to anything better is dropped; blocks are merged with the pairs of labelings that can,
 if they are few, which tightens the bound, and all this is repeated.  Once one block is left, its
 labelings' values are exact.  Where nothing can be merged, the block of the instance whose mean
@@ -18,7 +18,7 @@ import numpy as np
 
 from propcvx.arrays import Indices
 from propcvx.bounds.interval import Interval, NodeRecord
-from propcvx.bounds.maximise import STAGES, maximise
+from propcvx.bounds.maximize import STAGES, maximize
 from propcvx.bounds.moments import (
     MOST_PAIRS,
     CertifiedValues,
@@ -147,7 +147,7 @@ class BagMoments:
         linear = 0.1 * (slopes - slopes.mean(axis=0))
         return Node(partition, replace(multipliers, linear=linear))
 
-    def maximise(self, node: Node, others: float = np.inf) -> tuple[Node, CertifiedValues]:
+    def maximize(self, node: Node, others: float = np.inf) -> tuple[Node, CertifiedValues]:
         """The node with better multipliers, and what they certify.
 
         ``others`` is a lower bound on the labelings of all other nodes.
@@ -155,7 +155,7 @@ class BagMoments:
         interval, partition = self.interval, node.partition
         candidates: Iterable[Multipliers] = [node.multipliers]
         if len(partition.blocks) > 1 and node.stages:
-            candidates = maximise(partition, node.multipliers, interval, self.goal, node.stages)
+            candidates = maximize(partition, node.multipliers, interval, self.goal, node.stages)
         tol = VALUE_ERROR * interval.upper
         for multipliers in candidates:
             improve_duals(partition, multipliers, 0.0, tol, interval.check_time)
@@ -219,7 +219,7 @@ class BagMoments:
             multipliers = node.multipliers.merge([range(len(node.sizes))])
             node = replace(node, partition=node.partition.whole(), multipliers=multipliers)
         while True:
-            node, certified = self.maximise(node, others)
+            node, certified = self.maximize(node, others)
             # descend from the labeling that takes the least of every block
             labeling = node.partition.labeling(
                 [int(values.argmin()) for values in certified.values]
@@ -241,7 +241,7 @@ class BagMoments:
             node = merged
 
     def _merged(self, node: Node, certified: CertifiedValues) -> Node:
-        """Neighbours in the order of their sizes merged, where few pairs of labelings are left.
+        """Neighbors in the order of their sizes merged, where few pairs of labelings are left.
 
         Where few combinations are left in all, the next ones are merged without better multipliers.
         """

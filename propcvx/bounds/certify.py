@@ -69,7 +69,7 @@ def certify(
 
     over labelings with the bags' proportions within ``epsilon`` (eq:convex_1) and without the last
     term, or over all labelings with it (eq:pSVM_2) where ``C_p`` is given.  Labels that are known
-    are kept.  The classifier has no bias; instead the features are centred, or have one more
+    are kept.  The classifier has no bias; instead the features are centered, or have one more
     column, as ``intercept`` says.
 
     Called as ``certify(fitted, X, y)``, with a fitted :class:`propcvx.ConvPropSVM` or

@@ -23,7 +23,7 @@ ROUNDING_OF_SUMS = 1e-12
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelingProblem(PropSVM):
-    r"""Minimise :math:`g(y) + \sum_k c_k(m_k(y))` over labelings y that agree with known labels.
+    r"""Minimize :math:`g(y) + \sum_k c_k(m_k(y))` over labelings y that agree with known labels.
 
     Attributes
     ----------

@@ -85,7 +85,7 @@ def _refuses_to_list(problem: LabelingProblem) -> str | None:
 def bag_moments(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
     """The moment bound with a copy of the weights for every bag."""
     moments = BagMoments(problem, interval, search, "bag_moments")
-    moments.maximise(moments.root())
+    moments.maximize(moments.root())
 
 
 def branch_and_bound(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:

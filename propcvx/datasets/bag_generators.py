@@ -1,4 +1,4 @@
-"""Putting labelled instances into bags, and the proportions that are then known of each bag."""
+"""Putting labeled instances into bags, and the proportions that are then known of each bag."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def random_bags(labels: ArrayLike, bag_size: int, random_state: Any = None) -> I
 
 
 def bags_by_feature(values: ArrayLike, bag_size: int, random_state: Any = None) -> Indices:
-    """Bags of a fixed size along a feature: neighbours in its order share a bag.
+    """Bags of a fixed size along a feature: neighbors in its order share a bag.
 
     The proportions then depend on the feature, which violates the assumption of MeanMap.
 

@@ -45,7 +45,7 @@ class BaggedData(NamedTuple):
         return bag_target(self.bags, self.proportions)
 
 
-# Each class of a bag is a disc of points: bag, label, fifths of the bag, centre along the diagonal,
+# Each class of a bag is a disc of points: bag, label, fifths of the bag, center along the diagonal,
 # radius.  Of each bag the larger class is near the separating line and the smaller one far from it,
 # on the other side.  Even at the worst the mean of a bag is with its smaller class:
 # 3/5 (0.35 + 0.2) < 2/5 (1.2 - 0.35), and the classes are 2 (0.35 - 0.2) apart.
@@ -89,12 +89,12 @@ def make_two_bags(n_per_bag: int = 100, random_state: Any = None) -> BaggedData:
         raise InputError(f"n_per_bag must be a multiple of 5, got {n_per_bag}.")
     random = check_random_state(random_state)
     points = []
-    for _, _, fifths, centre, radius in _DISCS:
+    for _, _, fifths, center, radius in _DISCS:
         count = fifths * n_per_bag // 5
         angle = random.uniform(0.0, 2.0 * np.pi, count)
         distance = radius * np.sqrt(random.uniform(0.0, 1.0, count))
         around = distance[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-        points.append(centre / np.sqrt(2.0) + around)
+        points.append(center / np.sqrt(2.0) + around)
     counts = [len(disc) for disc in points]
     bags = np.repeat([disc[0] for disc in _DISCS], counts)
     labels = np.repeat([disc[1] for disc in _DISCS], counts)

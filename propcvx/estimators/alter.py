@@ -1,4 +1,4 @@
-"""alter-pSVM: alternating optimisation with annealing and restarts."""
+"""alter-pSVM: alternating optimization with annealing and restarts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RATIO = 10.0
 
 @dataclass(eq=False, repr=False)
 class AlterPropSVM(BagClassifier):
-    r"""alter-pSVM (Algorithm 1): pSVM by alternating optimisation, eq:pSVM_2.
+    r"""alter-pSVM (Algorithm 1): pSVM by alternating optimization, eq:pSVM_2.
 
     The algorithm alternates between the SVM for fixed labels and the best labels for a fixed
     separator (Propositions 1 and 2).  With annealing, the weight C* of the losses rises to C

@@ -66,12 +66,12 @@ class ConvPropSVM(BagClassifier):
     coef0 : float
         Constant of ``"poly"``.
     intercept : "center", "constant" or "none"
-        What replaces the bias, which the relaxation does not have: centred features, a constant
+        What replaces the bias, which the relaxation does not have: centered features, a constant
         feature, or nothing.
     bias : "bags" or "none"
         The bias that is added to the classifier: that of least bag error on the training bags
         (:func:`propcvx.bags.metrics.least_error_bias`), or none, as in the paper.  Without a bias
-        the plane of centred features goes through their mean, whatever the proportions are.
+        the plane of centered features goes through their mean, whatever the proportions are.
     relaxation : str or object
         ``"cutting_planes"``, which is Algorithm 2 with one cut; ``"lifted"``,
         ``"mixed_integer"``, and, with the square loss, ``"diffrac"``.  Or

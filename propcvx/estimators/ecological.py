@@ -129,18 +129,18 @@ class EcologicalRegression(BagMeanClassifier):
         weights, p = self._loss_weights(apart), bags.proportions
         equal = self._warns_of_equal_shares(bags)
         means = bags.means_of(features)
-        centre = weights @ means / weights.sum()
-        posterior = self._posterior(means - centre, p[:, None], weights, apart)
+        center = weights @ means / weights.sum()
+        posterior = self._posterior(means - center, p[:, None], weights, apart)
         self.ridge_, self.least_share_ = posterior.most_probable, posterior.least_share
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
-        basis, posed = np.linalg.qr((means - centre).T) if wide else (None, None)
-        program = ecological_regression(means - centre if posed is None else posed.T, weights)
+        basis, posed = np.linalg.qr((means - center).T) if wide else (None, None)
+        program = ecological_regression(means - center if posed is None else posed.T, weights)
         self.solution_ = self._solve(program.set(p=p, lam=self.ridge_ * posterior.unit))
         w = self.solution_.variables["w"] * (not equal)
         plane = w if basis is None else basis @ w
-        bias = float(self.solution_.variables["b"] - centre @ plane) - 0.5
+        bias = float(self.solution_.variables["b"] - center @ plane) - 0.5
         known = feature_map.kernel.name == "linear" and not equal
-        self.posterior_ = replace(posterior, centre=centre) if known else None
+        self.posterior_ = replace(posterior, center=center) if known else None
         return self._end(feature_map.features, plane, bias, self.solution_.value, equal)
 
     def _for_classes(self, feature_map: FeatureMap, bags: Bags) -> EcologicalRegression:
@@ -149,12 +149,12 @@ class EcologicalRegression(BagMeanClassifier):
         features, first, apart = each[0]
         shares = np.column_stack([seen.proportions for _, seen, _ in each])
         means, weights = first.means_of(features), self._loss_weights(apart)
-        centre = weights @ means / weights.sum()
-        posterior = self._posterior(means - centre, shares, weights, apart)
+        center = weights @ means / weights.sum()
+        posterior = self._posterior(means - center, shares, weights, apart)
         self.least_share_ = posterior.least_share
         return clone(self).set_params(ridge=posterior.most_probable)
 
-    def _posterior(self, centred: Array, shares: Array, weights: Array, apart: Bags) -> Posterior:
+    def _posterior(self, centered: Array, shares: Array, weights: Array, apart: Bags) -> Posterior:
         """What the bags tell, with the strengths that may be."""
         if not isinstance(self.ridge, str):
             strengths = np.array([check_number("ridge", self.ridge, least=0.0)])
@@ -172,7 +172,7 @@ class EcologicalRegression(BagMeanClassifier):
                 "small and intervals are too narrow; divide weights of a survey by their mean.",
                 PropCVXWarning,
             )
-        return Posterior.of(centred, shares, weights, n_bags, strengths)
+        return Posterior.of(centered, shares, weights, n_bags, strengths)
 
     def predict_proba(self, X: Any) -> Array:
         """Share of each class: the values of the regression, or ``least_share_``, over their sum.
@@ -254,7 +254,7 @@ class Posterior:
         The number of bags, or the sum of the mean weights of their instances if it is larger.
     share, weight : float
         The mean proportion, and the sum of the weights.
-    centre : array of shape (rank,), or None
+    center : array of shape (rank,), or None
         The mean of the bag means.
     """
 
@@ -267,15 +267,15 @@ class Posterior:
     n_bags: float
     share: float
     weight: float
-    centre: Array | None = None
+    center: Array | None = None
 
     @classmethod
     def of(
-        cls, centred: Array, shares: Array, weights: Array, n_bags: float, strengths: Array
+        cls, centered: Array, shares: Array, weights: Array, n_bags: float, strengths: Array
     ) -> Posterior:
         """From means of bags less their mean, shares of the classes, and weights of the bags."""
         roots, mean = np.sqrt(weights)[:, None], weights @ shares / weights.sum()
-        rows, varied = roots * centred, roots * (shares - mean)
+        rows, varied = roots * centered, roots * (shares - mean)
         left, singular, right = np.linalg.svd(rows, full_matrices=False)
         rounding = np.finfo(float).eps * max(rows.shape) * singular.max(initial=0.0)
         rank = int(np.sum(singular > rounding))
@@ -335,7 +335,7 @@ class Posterior:
         w = self.right.T @ (means + deviation / np.sqrt(curvatures) * along)
         if ridge > 0.0:
             w += deviation / np.sqrt(ridge) * (normal - self.right.T @ along)
-        b = self.share + deviation / np.sqrt(self.weight) * random.normal() - self.centre @ w
+        b = self.share + deviation / np.sqrt(self.weight) * random.normal() - self.center @ w
         return w[None], np.array([b - 0.5])
 
 

@@ -156,8 +156,8 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
         for train, test in folds.split(X, y) if informative else ():
             held_out[test] = predicted(model, X, y[train], train, test)[1]
     slope = _slope((bags.membership @ held_out)[bags.with_share] / sizes, proportions, sizes)
-    centre = probabilities.mean()
-    shrunk = centre + slope * (probabilities - centre)
+    center = probabilities.mean()
+    shrunk = center + slope * (probabilities - center)
     return FitCheck(
         expected_accuracy=float(np.mean(np.where(positive, shrunk, 1.0 - shrunk))),
         majority_accuracy=max(mean, 1.0 - mean),
@@ -171,9 +171,9 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
 
 def _slope(x: Array, y: Array, weights: Array) -> float:
     """Slope of the weighted regression of y on x, clipped to [0, 1]; 0 if all x are equal."""
-    centred = x - np.average(x, weights=weights)
-    square = float(weights @ np.square(centred))
-    return float(np.clip((weights * centred) @ y / square, 0.0, 1.0)) if square > 0.0 else 0.0
+    centered = x - np.average(x, weights=weights)
+    square = float(weights @ np.square(centered))
+    return float(np.clip((weights * centered) @ y / square, 0.0, 1.0)) if square > 0.0 else 0.0
 
 
 def predicted(

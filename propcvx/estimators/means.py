@@ -114,7 +114,7 @@ class MeanMap(BagMeanClassifier):
         Whether that is the mean over the instances or their sum, beside which :math:`\lambda`
         weighs N times less, and ``"scale"`` is N times larger; the paper does not say.
     fit_intercept : bool
-        Whether there is an (unregularised) bias.
+        Whether there is an (unregularized) bias.
     bag_weights : "uniform", "size", array of shape (n_bags,), dict or pandas Series
         Weights of the bags in the least squares: equal, by number of instances, or as given.
         Labels known inside a bag are bags of one, and share its weight with the rest by the number
@@ -148,7 +148,7 @@ class MeanMap(BagMeanClassifier):
     lam_ : float
         The :math:`\lambda` that was used; with two classes.
     objective_ : float
-        Regularised mean negative log-likelihood, for ``likelihood="sum"`` too.
+        Regularized mean negative log-likelihood, for ``likelihood="sum"`` too.
     solution_ : Solution, with two classes
         The solver's answer with its duality gap; where positives are the majority, positives and
         negatives are exchanged in it.
@@ -190,7 +190,7 @@ class MeanMap(BagMeanClassifier):
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
         features, bags, apart = self._seen(feature_map, bags)
-        centre = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
+        center = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         n = bags.total_weight if self.likelihood == "sum" else 1.0
 
         def scale() -> float:
@@ -199,23 +199,23 @@ class MeanMap(BagMeanClassifier):
 
         self.lam_ = number_or_scale("lam", self.lam, scale)
         lam = self.lam_ / n
-        of_bags = bags.means_of(features) - centre
+        of_bags = bags.means_of(features) - center
         means, ill_posed = self._class_means(of_bags, bags, self._loss_weights(apart))
         prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
         operator = np.array([prior, prior - 1.0]) @ means
         label = 2.0 * prior - 1.0
-        weights, bias = self._most_likely(features, centre, bags, lam, operator, label)
+        weights, bias = self._most_likely(features, center, bags, lam, operator, label)
         weights = weights * (np.ptp(bags.proportions) > 0.0)
-        self.class_means_ = means + centre
-        bias -= float(centre @ weights)
+        self.class_means_ = means + center
+        bias -= float(center @ weights)
         return self._end(feature_map.features, weights, bias, self.solution_.value, ill_posed)
 
     def _most_likely(
-        self, features: Array, centre: Array, bags: Bags, lam: float, operator: Array, label: float
+        self, features: Array, center: Array, bags: Bags, lam: float, operator: Array, label: float
     ) -> tuple[Array, float]:
         """Weights and bias of the exponential model with that mean operator and mean label."""
         program = conditional_exponential_model(
-            features - centre, bias=self.fit_intercept, weights=bags.weights
+            features - center, bias=self.fit_intercept, weights=bags.weights
         )
         program.set(lam=lam, mean_operator=operator)
         if self.fit_intercept:
@@ -354,10 +354,10 @@ class InvCal(BagMeanClassifier):
             return 0.5 / variance if variance else 1.0
 
         self.C_p_ = number_or_scale("C_p", self.C_p, scale)
-        centre = means.mean(axis=0)  # with a bias the origin is free, and rounding least there
+        center = means.mean(axis=0)  # with a bias the origin is free, and rounding least there
         costs = self.C_p_ * bags.mean_weight * loss_weights
         unit = float(costs.max())
-        means = np.sqrt(unit) * (means - centre)  # with C_p = 1, the same at any scale
+        means = np.sqrt(unit) * (means - center)  # with C_p = 1, the same at any scale
         n = max(bags.n_weighing, bags.total_weight)
         tube = inv_cal_targets(bags.proportions, n, epsilons, scaled=self.scaled_epsilon)
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
@@ -371,5 +371,5 @@ class InvCal(BagMeanClassifier):
         weights = np.sqrt(unit) * weights
         objective = max(0.0, unit * self.solution_.value)
         return self._end(
-            feature_map.features, weights, bias - float(centre @ weights), objective, equal
+            feature_map.features, weights, bias - float(center @ weights), objective, equal
         )

@@ -30,7 +30,7 @@ def paper_alter_psvm(**parameters: Any) -> AlterPropSVM:
 
 
 def paper_conv_psvm(**parameters: Any) -> ConvPropSVM:
-    """conv-pSVM as printed: one cut, with the oracle of eq:inf, and no bias but the centring.
+    """conv-pSVM as printed: one cut, with the oracle of eq:inf, and no bias but the centering.
 
     The solver is that of the stored results: the last digits of alpha can decide which cut is next.
 

@@ -23,7 +23,7 @@ WELL_SCALED = 1e3
 ALIKE = 50.0
 """Where ranges differ by more than this, the widest columns decide a fit: a year beside a yes."""
 
-CENTRED = 1e-6
+CENTERED = 1e-6
 """Columns whose means are at most this share of their ranges differ on purpose: they come from a
 scaler, and perhaps a principal component analysis or :class:`propcvx.ProportionScaler` after it."""
 
@@ -56,8 +56,8 @@ def total_variance(rows: Array, weights: Array) -> float:
     3.0
     """
     shares = weights / weights.sum()
-    centred = rows - shares @ rows
-    variance = float(shares @ np.einsum("ij,ij->i", centred, centred))
+    centered = rows - shares @ rows
+    variance = float(shares @ np.einsum("ij,ij->i", centered, centered))
     largest = max(rows.max(initial=0.0), -rows.min(initial=0.0))
     error = len(rows) * np.finfo(float).eps * largest  # of a mean
     return variance if variance > rows.shape[1] * error**2 else 0.0
@@ -95,7 +95,7 @@ def scaling_advice(X: Any) -> str:
 
 
 def warn_if_unscaled(X: Any) -> None:
-    """Warn where columns that are not centred have so different ranges that some hardly count.
+    """Warn where columns that are not centered have so different ranges that some hardly count.
 
     Sparse ones, of which few entries differ from 0, are left alone.
 
@@ -107,7 +107,7 @@ def warn_if_unscaled(X: Any) -> None:
     narrowest, widest = _ranges(X)
     if sp.issparse(X) or widest <= ALIKE * narrowest:
         return
-    if (np.abs(np.mean(X, axis=0)) > CENTRED * np.ptp(X, axis=0)).any():
+    if (np.abs(np.mean(X, axis=0)) > CENTERED * np.ptp(X, axis=0)).any():
         warn(
             f"the columns of X have ranges from {narrowest:.3g} to {widest:.3g}, so that the "
             "widest decide the fit; scale them first: sklearn.preprocessing.StandardScaler in a "

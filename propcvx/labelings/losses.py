@@ -175,11 +175,11 @@ def _squared_hinge_gain(scores: Array) -> Array:
     return _hinge_gain(scores) * np.maximum(2.0, 1.0 + np.abs(scores))
 
 
-def _huberised_hinge(margins: Array) -> Array:
+def _huberized_hinge(margins: Array) -> Array:
     return np.where(margins < -1.0, -4.0 * margins, _squared_hinge(margins))
 
 
-def _huberised_hinge_expression(margins: cp.Expression) -> cp.Expression:
+def _huberized_hinge_expression(margins: cp.Expression) -> cp.Expression:
     return cp.huber(_hinge_expression(margins), 2)
 
 
@@ -206,9 +206,9 @@ INSTANCE_LOSSES: Mapping[str, InstanceLoss] = MappingProxyType(
                 gain=_squared_hinge_gain,
             ),
             InstanceLoss(
-                "huberised_hinge",
-                _huberised_hinge,
-                _huberised_hinge_expression,
+                "huberized_hinge",
+                _huberized_hinge,
+                _huberized_hinge_expression,
                 gain=partial(np.multiply, 4.0),
             ),
             InstanceLoss("logistic", _logistic, _logistic_expression, gain=np.positive),
@@ -218,14 +218,14 @@ INSTANCE_LOSSES: Mapping[str, InstanceLoss] = MappingProxyType(
 r"""Instance losses by name, each with weights of one.
 
 With the margin :math:`m = y_i f_i`, ``"hinge"`` is :math:`\max(0, 1 - m)`, ``"squared_hinge"`` its
-square, ``"huberised_hinge"`` that square for :math:`m \ge -1` and its tangent :math:`-4 m` for
+square, ``"huberized_hinge"`` that square for :math:`m \ge -1` and its tangent :math:`-4 m` for
 smaller margins (``modified_huber`` in scikit-learn), and ``"logistic"`` is
 :math:`\log(1 + e^{-m})`.
 """
 
 
 def best_offset(residuals: Array, lower: Array, upper: Array) -> float:
-    r"""The b that minimises :math:`\sum_i \max(l_i (r_i - b), u_i (r_i - b))`.
+    r"""The b that minimizes :math:`\sum_i \max(l_i (r_i - b), u_i (r_i - b))`.
 
     The slope in b starts at minus the sum of u and gains :math:`u_i - l_i` at each :math:`r_i`; the
     middle of the flat stretch is returned.
@@ -246,7 +246,7 @@ def best_offset(residuals: Array, lower: Array, upper: Array) -> float:
 def best_regression_bias(
     targets: Array, widths: Array, scores: Array, weights: Array | float = 1.0
 ) -> float:
-    r"""Bias that minimises :math:`\sum_k \omega_k \max(0, |\tau_k - f_k - b| - \epsilon_k)`.
+    r"""Bias that minimizes :math:`\sum_k \omega_k \max(0, |\tau_k - f_k - b| - \epsilon_k)`.
 
     But for a constant it is half the sum of :math:`\omega_k |r - b|` over both
     :math:`r = \tau_k - f_k \pm \epsilon_k`; of several the middle, see :func:`best_offset`.

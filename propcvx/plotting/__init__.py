@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Figure
 from propcvx.plotting.bounds import bounds_over_time, interval_comparison
 from propcvx.plotting.fits import annealing, annealing_frame, boundary, history, proportions
 from propcvx.plotting.groups import estimates_and_truth, group_ranges
-from propcvx.plotting.lines import coefficients, regularisation_path
+from propcvx.plotting.lines import coefficients, regularization_path
 from propcvx.plotting.methods import figure_one, method_comparison
 
 __all__ = [
@@ -25,5 +25,5 @@ __all__ = [
     "interval_comparison",
     "method_comparison",
     "proportions",
-    "regularisation_path",
+    "regularization_path",
 ]

@@ -14,7 +14,7 @@ from matplotlib.ticker import LogFormatter
 from propcvx.errors import InputError
 from propcvx.plotting.style import (
     BLUE,
-    GREY,
+    GRAY,
     VERMILION,
     figure_of_panels,
     legend_lines,
@@ -63,13 +63,13 @@ def _draw_intervals(ax: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
     ends: dict[str, Any] = {"markersize": 6, "linestyle": "", "zorder": 3}
     lower, upper = (np.array([row[end] for row in rows], dtype=float) for end in ("lower", "upper"))
     places = np.arange(len(rows))
-    ax.hlines(places, lower, upper, color=GREY, linewidth=2, alpha=0.6)
+    ax.hlines(places, lower, upper, color=GRAY, linewidth=2, alpha=0.6)
     ax.plot(lower, places, marker=">", color=BLUE, label="lower bound", **ends)
     ax.plot(upper, places, marker="<", color=VERMILION, label="value of its labeling", **ends)
     for place, row in enumerate(rows):
         if row["upper"] is None:
             at = ax.get_yaxis_transform()
-            ax.annotate(row["status"], (0.01, place), xycoords=at, color=GREY, va="center")
+            ax.annotate(row["status"], (0.01, place), xycoords=at, color=GRAY, va="center")
     best = [row["best_upper"] for row in rows if row["best_upper"] is not None]
     if best:
         ax.axvline(best[0], color="black", linestyle="--", linewidth=1, label="best of all")
@@ -110,7 +110,7 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
             seconds, lower = np.array([*rises, (row["cpu_seconds"], row["lower"])]).T
             shares = lower / row["best_upper"]
             ax.step(seconds, shares, where="post", markevery=0.15, **styles[row["kind"]])
-        ax.axhline(1.0, color=GREY, linewidth=1, linestyle=":")
+        ax.axhline(1.0, color=GRAY, linewidth=1, linestyle=":")
         ax.set(xscale="log", ylim=(-0.03, 1.06))
         ax.xaxis.set_major_formatter(LogFormatter())
         ax.xaxis.set_minor_formatter(LogFormatter())

@@ -19,7 +19,7 @@ from propcvx.bags.bags import Bags
 from propcvx.checks import as_vector
 from propcvx.errors import InputError
 from propcvx.estimators import InvCal
-from propcvx.plotting.style import BLUE, GREY, Array, axes_of, check_plane, draw_points, draw_sides
+from propcvx.plotting.style import BLUE, GRAY, Array, axes_of, check_plane, draw_points, draw_sides
 
 FRAMES_PER_SECOND = 4
 
@@ -46,7 +46,7 @@ def history(fitted: Any, ax: Axes | None = None) -> Axes:
     ax.locator_params(axis="x", integer=True)
     annealing = [record.C_star for record in fitted.history_]
     if None not in annealing:
-        ax.plot(rounds, annealing, color=GREY, linestyle=":", label="$C^*$")
+        ax.plot(rounds, annealing, color=GRAY, linestyle=":", label="$C^*$")
         ax.set(yscale="log", ylabel="objective, $C^*$")
     ax.legend(frameon=False)
     return ax
@@ -66,7 +66,7 @@ def boundary(
     X : array or DataFrame of shape (n_instances, 2)
         The columns of a DataFrame name the axes.
     labels : array of shape (n_instances,), optional
-        Colours and marks the instances by class.
+        Colors and marks the instances by class.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
 
@@ -84,7 +84,7 @@ def boundary(
     if labels is not None and (given is None or not np.isin(given, (-1.0, 1.0)).all()):
         raise InputError(
             f"labels must be -1 or +1 for each of {len(plane)} instances, got {labels!r:.60}; "
-            "2 * labels - 1 makes them of 0 and 1; without labels all points are grey."
+            "2 * labels - 1 makes them of 0 and 1; without labels all points are gray."
         )
     ax = axes_of(ax)
     draw_sides(fitted.decision_function, X, ax)
@@ -117,9 +117,9 @@ def proportions(fitted: Any, X: Array, y: NDArray[np.void], ax: Axes | None = No
     predicted = bags.proportions_of(np.where(fitted.decision_function(X) > 0, 1.0, -1.0))
     epsilon = None if isinstance(fitted, InvCal) else getattr(fitted, "epsilon", None)
     ends = np.array([0.0, 1.0])
-    ax.plot(ends, ends, color=GREY, linewidth=1, label="exact")
+    ax.plot(ends, ends, color=GRAY, linewidth=1, label="exact")
     if isinstance(epsilon, float | int) and epsilon > 0:
-        band: dict[str, Any] = {"color": GREY, "alpha": 0.2, "label": "within epsilon"}
+        band: dict[str, Any] = {"color": GRAY, "alpha": 0.2, "label": "within epsilon"}
         ax.fill_between(ends, ends - epsilon, ends + epsilon, **band)
     sizes = 20 + 80 * bags.sizes / bags.sizes.max()
     style: dict[str, Any] = {"color": BLUE, "alpha": 0.7, "edgecolors": "white"}

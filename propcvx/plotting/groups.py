@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 
 from propcvx.errors import InputError
 from propcvx.groups import GroupShares
-from propcvx.plotting.style import BLUE, GREY, VERMILION, axes_of
+from propcvx.plotting.style import BLUE, GRAY, VERMILION, axes_of
 
 POINT: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "markersize": 5}
 CROSS: dict[str, Any] = {"color": VERMILION, "marker": "x", "linestyle": "", "markersize": 6}
 RANGES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
-    ("lower_bound", "upper_bound", "bounds", {"color": GREY, "alpha": 0.3, "linewidth": 9}),
+    ("lower_bound", "upper_bound", "bounds", {"color": GRAY, "alpha": 0.3, "linewidth": 9}),
     ("ci_low", "ci_high", "interval", {"color": BLUE, "linewidth": 2}),
 )
 """Columns of the ends of each range, its name, and how it is drawn."""
@@ -68,10 +68,10 @@ def estimates_and_truth(result: GroupShares, ax: Axes | None = None) -> Axes:
     if missing := {"estimate", "true"} - set(table.columns):
         raise InputError(f"result must have estimates and truth, got no {sorted(missing)}.")
     ax, ends = axes_of(ax), np.array([0.0, 1.0])
-    ax.plot(ends, ends, color=GREY, linewidth=1)
+    ax.plot(ends, ends, color=GRAY, linewidth=1)
     if "ci_low" in table:
         ax.vlines(
-            table["true"], table["ci_low"], table["ci_high"], color=GREY, alpha=0.4, linewidth=1
+            table["true"], table["ci_low"], table["ci_high"], color=GRAY, alpha=0.4, linewidth=1
         )
     ax.scatter(
         table["true"],

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 
 from propcvx.checks import as_vector
 from propcvx.errors import InputError
-from propcvx.plotting.style import GREY, axes_of, series_of
+from propcvx.plotting.style import GRAY, axes_of, series_of
 
 
-def regularisation_path(
+def regularization_path(
     rows: Sequence[Mapping[str, float]], parameter: str = "C", ax: Axes | None = None
 ) -> Axes:
     """Accuracy, bag error or whatever was measured against a parameter.
@@ -72,7 +72,7 @@ def regularisation_path(
 
 
 def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = None) -> Axes:
-    """Weights of linear classifiers against a parameter: a regularisation path.
+    """Weights of linear classifiers against a parameter: a regularization path.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = 
         names = numbered if parameter in names else names
         by_name = dict(zip(names, model.coef_[0], strict=True))
         rows.append({parameter: model.get_params().get(parameter), **by_name})
-    ax = regularisation_path(rows, parameter, ax)
-    ax.axhline(0.0, color=GREY, linewidth=0.8)
+    ax = regularization_path(rows, parameter, ax)
+    ax.axhline(0.0, color=GRAY, linewidth=0.8)
     ax.set_ylabel("weight")
     return ax

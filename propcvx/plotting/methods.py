@@ -18,7 +18,7 @@ from propcvx.errors import InputError
 from propcvx.plotting.style import (
     BLUE,
     CLASSES,
-    GREY,
+    GRAY,
     PURPLE,
     Array,
     check_plane,
@@ -66,7 +66,7 @@ def method_comparison(
     shares = np.concatenate([np.concatenate(pair) for pair in proportions.values()])
     limits = (max(0.0, shares.min() - 0.08), min(1.0, shares.max() + 0.08))
     for ax, (name, (true, predicted)) in zip(panels, proportions.items(), strict=True):
-        ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, zorder=1)
+        ax.plot([0, 1], [0, 1], color=GRAY, linewidth=1, zorder=1)
         ax.plot(true, predicted, "o", color=BLUE, alpha=0.65, markersize=6, zorder=2)
         error = np.mean(np.abs(true - predicted))
         ax.set_title(f"{name}\nbag error {error:.3f}", fontsize="medium")
@@ -87,7 +87,7 @@ def _draw_accuracies(
     for row, value in zip(rows, values, strict=True):
         ax.annotate(f"{value:.1f}", (value, row), (0, 7), textcoords="offset points", ha="center")
     name, top = ceiling
-    ax.axvline(100.0 * top, color=GREY, linestyle="--")
+    ax.axvline(100.0 * top, color=GRAY, linestyle="--")
     above: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ha": "center"}
     ax.text(100.0 * top, 1.03, f"{name}: {top:.1%}", **above)
     ax.set_yticks(rows, list(accuracies))
@@ -148,7 +148,7 @@ def _draw_bag(data: Any, bag: Any, last: Mapping[str, Any], ticks: Array, ax: Ax
     mean = data.X[inside].mean(axis=0)
     style: dict[str, Any] = {"s": 260, "color": "black", "marker": "*", "edgecolors": "white"}
     ax.scatter(mean[0], mean[1], label="mean of the bag", zorder=4, **style)
-    _draw_lines(ax, last, ticks, [(GREY, ":")])
+    _draw_lines(ax, last, ticks, [(GRAY, ":")])
 
 
 def _draw_decisions(data: Any, classifiers: Mapping[str, Any], ticks: Array, ax: Axes) -> None:
@@ -158,10 +158,10 @@ def _draw_decisions(data: Any, classifiers: Mapping[str, Any], ticks: Array, ax:
             f"each panel must have 1 to {len(LINES)} classifiers, got {list(classifiers)}."
         )
     signs = _draw_lines(ax, classifiers, ticks, LINES)
-    for label, name, colour, _ in CLASSES:
+    for label, name, color, _ in CLASSES:
         agreed = (signs == label).all(axis=0).astype(float)
-        ax.contourf(*ticks, agreed, levels=(0.5, 1.5), colors=[colour], alpha=SHADE)
-        ax.add_patch(Rectangle((0, 0), 0, 0, color=colour, alpha=SHADE, label=f"predicted {name}"))
+        ax.contourf(*ticks, agreed, levels=(0.5, 1.5), colors=[color], alpha=SHADE)
+        ax.add_patch(Rectangle((0, 0), 0, 0, color=color, alpha=SHADE, label=f"predicted {name}"))
     draw_points(ax, data.X, data.labels, named=False)
 
 
@@ -170,10 +170,10 @@ def _draw_lines(
 ) -> Array:
     """The lines where scores are 0, if in sight; the signs of scores at the ticks of a grid."""
     signs = []
-    for (name, classifier), (colour, dashes) in zip(classifiers.items(), styles, strict=False):
+    for (name, classifier), (color, dashes) in zip(classifiers.items(), styles, strict=False):
         scores = scores_on_grid(classifier.decision_function, *ticks)
-        ax.plot([], [], color=colour, linestyle=dashes, label=name)
+        ax.plot([], [], color=color, linestyle=dashes, label=name)
         if scores.min() < 0.0 < scores.max():
-            ax.contour(*ticks, scores, levels=(0.0,), colors=[colour], linestyles=[dashes])
+            ax.contour(*ticks, scores, levels=(0.0,), colors=[color], linestyles=[dashes])
         signs.append(np.sign(scores))
     return np.array(signs)

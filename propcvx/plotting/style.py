@@ -1,6 +1,6 @@
-"""What all pictures share: colours, marks and dashes, axes, points and sides in the plane.
+"""What all pictures share: colors, marks and dashes, axes, points and sides in the plane.
 
-Colours are those of Okabe and Ito, which most colour-blind readers can tell apart; classes also
+Colors are those of Okabe and Ito, which most color-blind readers can tell apart; classes also
 differ by their marker, and lines by their dashes.
 """
 
@@ -22,19 +22,19 @@ from scipy.sparse import issparse
 from propcvx.arrays import Array
 from propcvx.errors import InputError
 
-BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#8E3B73", "#555555"
+BLUE, VERMILION, PURPLE, GRAY = "#0072B2", "#D55E00", "#8E3B73", "#555555"
 ORANGE = "#E69F00"
 CLASSES = ((1, "positive", BLUE, "o"), (-1, "negative", VERMILION, "^"))
-"""Label, name, colour and marker of both classes."""
+"""Label, name, color and marker of both classes."""
 POINTS: dict[str, Any] = {"s": 22, "edgecolors": "white", "linewidths": 0.4, "zorder": 3}
 """How instances are drawn."""
-COLOURS = (BLUE, VERMILION, "#009E73", PURPLE, ORANGE, GREY)
+COLORS = (BLUE, VERMILION, "#009E73", PURPLE, ORANGE, GRAY)
 SERIES: Sequence[dict[str, Any]] = list(
     cycler(markersize=[4.5])
     * cycler(fillstyle=["full", "none", "left"])
-    * cycler(color=COLOURS, marker=list("o^sDvP"), linestyle=["-", "--", "-.", ":", "-", "--"])
+    * cycler(color=COLORS, marker=list("o^sDvP"), linestyle=["-", "--", "-.", ":", "-", "--"])
 )
-"""How lines are drawn, one after the other: all colours with full marks, then with open ones."""
+"""How lines are drawn, one after the other: all colors with full marks, then with open ones."""
 
 
 def series_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -74,14 +74,14 @@ def check_plane(X: Any) -> Array:
 
 
 def draw_points(ax: Axes, X: Array, labels: NDArray[Any] | None, *, named: bool = True) -> None:
-    """Instances in the colour and with the mark of their class; grey if labels are not known."""
+    """Instances in the color and with the mark of their class; gray if labels are not known."""
     if labels is None:
-        ax.scatter(X[:, 0], X[:, 1], color=GREY, **POINTS)
+        ax.scatter(X[:, 0], X[:, 1], color=GRAY, **POINTS)
         return
-    for label, name, colour, marker in CLASSES:
+    for label, name, color, marker in CLASSES:
         chosen = X[np.sign(labels) == label]
         shown = name if named else None
-        ax.scatter(chosen[:, 0], chosen[:, 1], color=colour, marker=marker, label=shown, **POINTS)
+        ax.scatter(chosen[:, 0], chosen[:, 1], color=color, marker=marker, label=shown, **POINTS)
 
 
 def scores_on_grid(scores_of: Callable[[Array], Array], first: Array, second: Array) -> Array:
@@ -94,7 +94,7 @@ def scores_on_grid(scores_of: Callable[[Array], Array], first: Array, second: Ar
 
 
 def draw_sides(scores_of: Callable[[Any], Array], X: Any, ax: Axes) -> None:
-    """Both sides in the colours of their class, the boundary, and dotted scores of -1 and 1.
+    """Both sides in the colors of their class, the boundary, and dotted scores of -1 and 1.
 
     The points whose scores are asked for are a DataFrame like X, if that is one.
     """

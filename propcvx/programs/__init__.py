@@ -1,4 +1,4 @@
-"""The optimisation problems of the paper, one function each, as plain CVXPY problems.
+"""The optimization problems of the paper, one function each, as plain CVXPY problems.
 
 A function builds a :class:`~propcvx.programs.program.Program`: a ``cvxpy.Problem`` with named
 variables, parameters and constraints.  Nothing here solves anything; ``propcvx.solvers.solve``

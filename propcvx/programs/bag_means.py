@@ -117,7 +117,7 @@ def conditional_exponential_model(
 ) -> Program:
     r"""Conditional exponential model with a given mean operator (Section 2, MeanMap).
 
-    With :math:`p(y \mid x) \propto \exp(y (w^\top x + b))`, the regularised mean negative
+    With :math:`p(y \mid x) \propto \exp(y (w^\top x + b))`, the regularized mean negative
     log-likelihood depends on the labels only through :math:`\hat\mu = \frac1N \sum_i y_i x_i` and
     :math:`\bar y = \frac1N \sum_i y_i`:
 

@@ -179,7 +179,7 @@ def linear_separation(feasible: FeasibleLabelings) -> Program:
 def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings) -> Program:
     r"""The whole separation problem, eq:concave, for tens of instances.
 
-    It maximises, like Equation (17), the convex :math:`y^\top Q y` with
+    It maximizes, like Equation (17), the convex :math:`y^\top Q y` with
     :math:`Q = (K \circ \alpha \alpha^\top)`.  As :math:`y^\top y = N` on labelings, it is the same
     to solve
 

@@ -302,7 +302,7 @@ def diffrac(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
         \min_X \operatorname{tr} A M, \qquad X = \begin{pmatrix} 1 & y^\top \\ y & M \end{pmatrix}
 
     over the X of :func:`~propcvx.programs.lifted_svm`, with A of :func:`square_loss_matrix`.  The
-    bias of the original is left to centring, as everywhere in Algorithm 2.
+    bias of the original is left to centering, as everywhere in Algorithm 2.
 
     Parameters
     ----------

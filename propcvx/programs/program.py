@@ -35,7 +35,7 @@ class ProblemClass(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """An optimisation problem with the names of its parts, read off the CVXPY problem itself.
+    """An optimization problem with the names of its parts, read off the CVXPY problem itself.
 
     Parameters
     ----------
@@ -281,8 +281,8 @@ def build(
     constraints: Mapping[str, cp.Constraint] | None = None,
     structure: Structure | None = None,
 ) -> Program:
-    """A program from its objective and labelled constraints, with its structure attached."""
-    labelled = [c.set_label(label) for label, c in (constraints or {}).items()]
-    program = Program(cp.Problem(objective, labelled), name, equation)
+    """A program from its objective and labeled constraints, with its structure attached."""
+    labeled = [c.set_label(label) for label, c in (constraints or {}).items()]
+    program = Program(cp.Problem(objective, labeled), name, equation)
     object.__setattr__(program, "structure", structure)  # no argument, lest a copy has it, too
     return program

@@ -54,13 +54,13 @@ class SVMDual(Structure):
 
     @cached_property
     def offset(self) -> Array:
-        """What the features are centred by: their mean with a bias, without one 0."""
+        """What the features are centered by: their mean with a bias, without one 0."""
         n, rank = self.features.shape
         return np.full(n, 1.0 / n) @ self.features if self.bias else np.zeros(rank)
 
     @cached_property
     def rows(self) -> Array:
-        """The centred features and a column of ones, or of zeros without a bias."""
+        """The centered features and a column of ones, or of zeros without a bias."""
         n, rank = self.features.shape
         rows = np.empty((n, rank + 1), order="F")
         np.subtract(self.features, self.offset, out=rows[:, :rank])
@@ -68,7 +68,7 @@ class SVMDual(Structure):
         return rows
 
     @property
-    def centred(self) -> Array:
+    def centered(self) -> Array:
         r"""The features less their offset, columns contiguous.
 
         As v sums to zero, :math:`F^\top v` and the program are the same, without the digits that
@@ -78,11 +78,11 @@ class SVMDual(Structure):
 
     @cached_property
     def gram(self) -> Array:
-        """The Gram matrix of the centred features, if memory allows."""
+        """The Gram matrix of the centered features, if memory allows."""
         check_gram_memory(
             len(self.features), "use a solver that needs none, such as 'newton' or 'clarabel'"
         )
-        return self.centred @ self.centred.T
+        return self.centered @ self.centered.T
 
     def magnitude(self, values: Values) -> float:
         """The farthest bound of the box: C for a labeling."""
@@ -102,8 +102,8 @@ class SVMDual(Structure):
         """
         y, lower, upper = values["y"], values["lower"], values["upper"]
         v = feasible_in_box(v, lower, upper) if self.bias else np.clip(v, lower, upper)
-        weights = v @ self.centred
-        residuals = y - self.centred @ weights
+        weights = v @ self.centered
+        residuals = y - self.centered @ weights
         if self.bias:
             residuals -= best_offset(residuals, lower, upper)
         above, below = np.maximum(residuals, 0.0), np.maximum(-residuals, 0.0)
@@ -256,7 +256,7 @@ class RidgeRegression(Structure):
     bag_means: Array = field(repr=False)
     weights: Array = field(repr=False)
 
-    def centred(self, p: Array) -> tuple[Array, Array, Array]:
+    def centered(self, p: Array) -> tuple[Array, Array, Array]:
         """The weighted mean of the bag means, and rows and proportions without theirs.
 
         Both are multiplied by the roots of the weights; the least squares has no bias then.
@@ -275,7 +275,7 @@ class RidgeRegression(Structure):
         w, lam = variables["w"], float(values["lam"])
         if lam == 0.0:
             return None
-        _, rows, targets = self.centred(values["p"])
+        _, rows, targets = self.centered(values["p"])
         gradient = 2.0 * ((rows @ w - targets) @ rows + lam * w)
         excess = float(gradient @ gradient) / (4.0 * lam)
         return excess / max(float(targets @ targets), TINY)

@@ -5,8 +5,8 @@ A relaxation is an object with the method ::
     relax(features, feasible, C, *, solve, on_round) -> RelaxationResult
 
 as :class:`~propcvx.relaxation.cutting_planes.CuttingPlanes` has it from
-:class:`~propcvx.relaxation.result.Relaxation`; centring, rounding, sign and bounds are the same for
-all.
+:class:`~propcvx.relaxation.result.Relaxation`.  Centering, rounding, sign and bounds are the same
+for all relaxations.
 """
 
 from propcvx.relaxation.bounds import labeling_upper_bound, relaxation_lower_bound

@@ -1,7 +1,7 @@
 """One call, many solvers: ``solve`` takes a program and returns a ``Solution``.
 
 The table ``SOLVERS`` says what each solver can do.  General solvers (through CVXPY) and
-specialised ones stand in the same table and leave the same answer.
+specialized ones stand in the same table and leave the same answer.
 """
 
 from propcvx.solvers.comparison import compare_solvers

@@ -4,7 +4,7 @@ A problem's own variables and duals are all that an answer says.  The conic form
 has more of both, an auxiliary variable and several multipliers for every kink, and to complete an
 answer by them means to fill in the form of every cone in a solver's order and scaling.  The
 Lagrangian needs none of them: at given duals a point is optimal exactly if no other point has a
-smaller Lagrangian.  Where that is smooth, its gradient tells.  Elsewhere CVXPY minimises it within
+smaller Lagrangian.  Where that is smooth, its gradient tells.  Elsewhere CVXPY minimizes it within
 a ball, so that every atom, cone and attribute that CVXPY has is covered without a rule of its own.
 Without the ball, a dual residual of 1e-9 would make a linear Lagrangian unbounded.
 """
@@ -34,10 +34,10 @@ WITH_MULTIPLIERS = {"nonneg", "PSD", "symmetric"}
 """Attributes of a variable whose multipliers the gradient tells, where it has no other."""
 
 RADIUS = 0.01
-"""Of the ball in which other Lagrangians are minimised, relative to the length of the point."""
+"""Of the ball in which other Lagrangians are minimized, relative to the length of the point."""
 
 TOLERANCES = (1e-10, 3e-10, 1e-8, 1e-6)
-"""Of that minimisation by Clarabel, the next being asked for where it does not reach one."""
+"""Of that minimization by Clarabel, the next being asked for where it does not reach one."""
 
 Terms = Sequence[tuple[Array, Any]]
 """Terms of a Lagrangian: the weights of the entries of an expression, and the expression."""
@@ -48,7 +48,7 @@ class Residuals:
     r"""How far a primal and a dual point are from optimal, recomputed from the problem itself.
 
     For :math:`\min f(x)` subject to :math:`g(x) \le 0`, :math:`h(x) = 0` and :math:`s(x)` in a cone
-    with Lagrangian :math:`\mathcal{L} = f + \lambda^\top g + \nu^\top h - z^\top s` (a maximisation
+    with Lagrangian :math:`\mathcal{L} = f + \lambda^\top g + \nu^\top h - z^\top s` (a maximization
     is negated first).  All are absolute, in the units of the problem; ``relative`` is not.
     Violations of cones are CVXPY's: the distance from the cone, and the least eigenvalue of a
     matrix where it is negative.
@@ -131,9 +131,9 @@ def residuals_of(problem: cp.Problem) -> Residuals:
         if problem.is_mixed_integer() or any(isinstance(c, kinds.FiniteSet) for c in constraints):
             return Residuals(primal, None, None, relative)
         length = float(np.sqrt(1.0 + sum(np.sum(np.abs(_dense(v)) ** 2) for v in variables)))
-        minimised = -objective if isinstance(problem.objective, cp.Maximize) else objective
+        minimized = -objective if isinstance(problem.objective, cp.Maximize) else objective
         terms = [term for constraint in constraints for term in _terms(constraint)]
-        lagrangian = [(np.ones(minimised.shape), minimised), *terms]
+        lagrangian = [(np.ones(minimized.shape), minimized), *terms]
         if _has_gradient(problem):
             slope, error = _by_gradient(variables, lagrangian)
         else:
@@ -221,7 +221,7 @@ def _within_ball(variables: list[Any], lagrangian: Terms, radius: float) -> tupl
         if answer.status == cp.OPTIMAL:
             norm = _largest(answer.dual_vars[ball.id])
             return norm, float(here - answer.opt_val - radius * norm)
-    raise ResidualsError("Clarabel cannot minimise the Lagrangian; ask with residuals=False.")
+    raise ResidualsError("Clarabel cannot minimize the Lagrangian; ask with residuals=False.")
 
 
 def _has_gradient(problem: cp.Problem) -> bool:

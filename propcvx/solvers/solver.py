@@ -38,7 +38,7 @@ class Solver:
     classes : frozenset of ProblemClass
         Classes of problem that it can solve, for general solvers.
     accepts : callable, optional
-        Whether it knows a structure, for specialised solvers.
+        Whether it knows a structure, for specialized solvers.
     known_options : frozenset of str, optional
         Names of its options, others being refused; None where the solver refuses them itself.
     time_limit : str
@@ -47,8 +47,8 @@ class Solver:
         The module that has to be importable.
     package : str
         What to ``pip install`` for that.
-    licence : str
-        Its licence, by SPDX name where it has one.
+    license : str
+        Its license, by SPDX name where it has one.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Solver:
     time_limit: str = ""
     module: str = "propcvx"
     package: str = "propcvx"
-    licence: str = ""
+    license: str = ""
 
     @property
     def installed(self) -> bool:

@@ -22,12 +22,12 @@ from propcvx.programs import (
 )
 from propcvx.solvers.solution import Solution
 from propcvx.solvers.solver import OptionsOf, Solver, did_you_mean, same
-from propcvx.solvers.specialised.eigenvalues import run_eigenvalues
-from propcvx.solvers.specialised.libsvm import run_libsvm
-from propcvx.solvers.specialised.logistic import run_logistic
-from propcvx.solvers.specialised.mkl_interior_point import run_mkl_interior_point
-from propcvx.solvers.specialised.newton import run_newton, run_newton_on_cut, run_newton_on_means
-from propcvx.solvers.specialised.ridge import run_ridge
+from propcvx.solvers.specialized.eigenvalues import run_eigenvalues
+from propcvx.solvers.specialized.libsvm import run_libsvm
+from propcvx.solvers.specialized.logistic import run_logistic
+from propcvx.solvers.specialized.mkl_interior_point import run_mkl_interior_point
+from propcvx.solvers.specialized.newton import run_newton, run_newton_on_cut, run_newton_on_means
+from propcvx.solvers.specialized.ridge import run_ridge
 from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
 QP = frozenset({ProblemClass.LP, ProblemClass.QP})
@@ -66,7 +66,7 @@ PROXQP_OPTIONS = "backend eps_abs eps_rel max_iter rho mu_eq mu_in"
 def through_cvxpy(
     name: str,
     classes: frozenset[ProblemClass],
-    licence: str,
+    license: str,
     tolerances: str | OptionsOf,
     known_options: str | None = None,
     *,
@@ -88,7 +88,7 @@ def through_cvxpy(
         time_limit=time_limit,
         module=module or name,
         package=module or name,
-        licence=licence,
+        license=license,
     )
 
 
@@ -113,7 +113,7 @@ GENERAL = (
 """General solvers; any other that CVXPY reaches can be asked for by its name."""
 
 
-def specialised(
+def specialized(
     name: str,
     run: Callable[[Program, dict[str, Any], Any], Solution],
     structure: type[Structure],
@@ -127,28 +127,28 @@ def specialised(
         same("tol"),
         accepts=lambda known: isinstance(known, structure) and where(known),
         known_options=known_options,
-        licence="BSD-3-Clause",
+        license="BSD-3-Clause",
     )
 
 
-SPECIALISED = (
-    specialised("libsvm", run_libsvm, SVMDual, lambda known: known.bias, known_options=None),
-    specialised("newton", run_newton, SVMDual),
-    specialised("newton_on_means", run_newton_on_means, InvCalDual),
-    specialised(
+SPECIALIZED = (
+    specialized("libsvm", run_libsvm, SVMDual, lambda known: known.bias, known_options=None),
+    specialized("newton", run_newton, SVMDual),
+    specialized("newton_on_means", run_newton_on_means, InvCalDual),
+    specialized(
         "newton_on_cut",
         run_newton_on_cut,
         RestrictedMaster,
         lambda known: len(known.labelings) == 1,
     ),
-    specialised("mkl_interior_point", run_mkl_interior_point, RestrictedMaster),
-    specialised("ridge", run_ridge, RidgeRegression),
-    specialised("eigenvalues", run_eigenvalues, SecondMomentFit),
-    specialised("logistic", run_logistic, LogisticModel),
+    specialized("mkl_interior_point", run_mkl_interior_point, RestrictedMaster),
+    specialized("ridge", run_ridge, RidgeRegression),
+    specialized("eigenvalues", run_eigenvalues, SecondMomentFit),
+    specialized("logistic", run_logistic, LogisticModel),
 )
 """Solvers of one structure each, which do not go through CVXPY."""
 
-SOLVERS: Mapping[str, Solver] = {solver.name: solver for solver in (*GENERAL, *SPECIALISED)}
+SOLVERS: Mapping[str, Solver] = {solver.name: solver for solver in (*GENERAL, *SPECIALIZED)}
 """The table, by name."""
 
 # docs/solvers.md has the measurements behind the rule.
@@ -194,7 +194,7 @@ def automatic(program: Program) -> tuple[str, ...]:
 def _in_turn(program: Program) -> tuple[str, ...]:
     """The names, whether installed or not."""
     general = IN_TURN.get(program.problem_class, ("clarabel",))
-    known = [row.name for row in SPECIALISED if row.accepts and row.can_solve(program)]
+    known = [row.name for row in SPECIALIZED if row.accepts and row.can_solve(program)]
     match program.structure:
         case SVMDual(features=features, bias=bias):
             n, weights = features.shape

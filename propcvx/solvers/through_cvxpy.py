@@ -15,8 +15,8 @@ from propcvx.errors import InputError, LicenseError, PropCVXError, SolverError
 from propcvx.programs import Program
 from propcvx.solvers.solution import Solution
 
-LICENCE = re.compile(r"licen[cs]e|size limits|too many rows and columns", re.IGNORECASE)
-"""What commercial solvers say where a licence is missing, or does not reach for the size."""
+LICENSE = re.compile(r"licen[cs]e|size limits|too many rows and columns", re.IGNORECASE)
+"""What commercial solvers say where a license is missing, or does not reach for the size."""
 
 BACKEND = "canon_backend"
 """The option that is CVXPY's and not the solver's: who brings a program into the solver's form."""
@@ -94,7 +94,7 @@ def failure_of(
     refused = [each for each in options if re.search(rf"['\"(]{re.escape(each)}['\",]", str(error))]
     if refused:
         return InputError(f"solver {name!r} has no options {refused}, or not such: {error}")
-    category = LicenseError if LICENCE.search(str(error)) else SolverError
+    category = LicenseError if LICENSE.search(str(error)) else SolverError
     message = f"{name} failed on {program.name}: {type(error).__name__}: {error}"
     return category(message, name, cp.SOLVER_ERROR)
 

@@ -212,7 +212,7 @@ class FeatureMap:
         :math:`x = \lambda C` because :math:`(1 - q)^2 + q x \ge 0` where :math:`q + x \ge 1`, and
         elsewhere, with s = 1, because :math:`x (\tfrac32 - q - x) \ge 0`.  It holds for every
         labeling, so for the relaxations of all; and for the square loss, where
-        :math:`g_K = C y^\top (I + 2 C K)^{-1} y`.  Centred features lose no more; less a
+        :math:`g_K = C y^\top (I + 2 C K)^{-1} y`.  Centered features lose no more; less a
         weighted mean :math:`\sum_i m_i F_i`, at most :math:`N \sum_i m_i^2` times as much.
 
         Parameters
@@ -281,7 +281,7 @@ def factor(gram: Array) -> tuple[Array, float, Indices]:
     r"""Factor of a Gram matrix, :math:`K = F F^\top`, what it leaves out, and its pivots.
 
     The matrix :math:`D^{-1} K D^{-1}` with a diagonal of one is factored, and the factor's rows are
-    multiplied by D.  A matrix that is semidefinite only beside its largest entries, as centring
+    multiplied by D.  A matrix that is semidefinite only beside its largest entries, as centering
     leaves it where instances differ much in size, is factored in the unit of these.
 
     Parameters

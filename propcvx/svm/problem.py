@@ -51,7 +51,7 @@ class PropSVM:
     ) -> Array:
         r"""The labels for fixed scores, with C* in place of C where it is given.
 
-        They minimise :math:`C \sum_i L(y_i, s_i) + \sum_k c_k`, with :math:`c_k` what the bags
+        They minimize :math:`C \sum_i L(y_i, s_i) + \sum_k c_k`, with :math:`c_k` what the bags
         cost.  Of equal scores, those with larger ``ties`` are positive first.
         """
         weights = np.broadcast_to(self.weights / (C or self.C), self.bags.n_bags)

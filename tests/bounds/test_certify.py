@@ -21,7 +21,7 @@ from small_problems import (
 from propcvx import Bags, CuttingPlanes, bag_target, certify
 from propcvx.bounds import BOUNDS, Bound, Interval, LabelingProblem, SwapSearch, partition
 from propcvx.bounds import branch_and_bound as branching
-from propcvx.bounds.maximise import SmoothBound
+from propcvx.bounds.maximize import SmoothBound
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.partition import divide
 from propcvx.errors import BoundFailedWarning, InconsistentBoundsError, InputError, SolverError

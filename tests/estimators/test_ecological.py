@@ -16,7 +16,7 @@ SIZES = PROBLEM.bags.sizes.astype(float)
 
 
 def by_normal_equations(X, y, weights, lam):
-    """The plane of the weighted ridge regression, the bias not penalised."""
+    """The plane of the weighted ridge regression, the bias not penalized."""
     codes = y["bag"]
     same = codes == np.unique(codes)[:, None]
     means, shares = same @ X / same.sum(axis=1)[:, None], same @ y["proportion"] / same.sum(axis=1)
@@ -32,8 +32,8 @@ def test_it_is_the_ridge_regression_of_the_shares_on_the_bag_means(ridge, scale,
     X, weights = scale * PROBLEM.X, SIZES if bag_weights == "size" else np.ones(6)
     model = EcologicalRegression(ridge=ridge, bag_weights=bag_weights).fit(X, PROBLEM.y)
     means = PROBLEM.bags.means_of(X)
-    centred = means - weights @ means / weights.sum()
-    scatter = (centred.T * weights) @ centred
+    centered = means - weights @ means / weights.sum()
+    scatter = (centered.T * weights) @ centered
     lam = ridge * np.trace(scatter @ scatter) / np.trace(scatter)
     *w, b = by_normal_equations(X / scale, PROBLEM.y, weights, lam / scale**2)
     assert_allclose(scale * model.coef_[0], w, rtol=1e-6, atol=1e-9 * np.abs(w).max())
@@ -56,8 +56,8 @@ def test_the_evidence_is_that_of_the_normal_model(rank, n_classes):
         missed = np.sum(seen * np.linalg.solve(covariance, seen))
         logs = 6 * np.log(missed) + np.linalg.slogdet(covariance)[1]
         expected.append(-0.5 * free * logs)
-    centred = means - weights @ means / weights.sum()
-    evidence = Posterior.of(centred, p, weights, 7, ridges).log_evidence(ridges)
+    centered = means - weights @ means / weights.sum()
+    evidence = Posterior.of(centered, p, weights, 7, ridges).log_evidence(ridges)
     assert_allclose(np.diff(evidence), np.diff(expected), rtol=1e-9)
 
 

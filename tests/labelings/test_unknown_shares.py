@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from effort import first
-from listed_labelings import centred_features, every_labeling
+from listed_labelings import centered_features, every_labeling
 from methods import each_method
 from sklearn.base import clone
 from sklearn.svm import SVC
@@ -77,7 +77,7 @@ def test_the_programs_find_the_best_of_all_labelings(seed, C):
 def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):
     """Compared with all labelings in which neither cluster exceeds half by the tolerance."""
     X, epsilon = small_problem(seed, (6,), noise=0.5).X, 0.2
-    features, options = centred_features(X, kernel, 0.5), {"kernel": kernel, "gamma": 0.5}
+    features, options = centered_features(X, kernel, 0.5), {"kernel": kernel, "gamma": 0.5}
     y = bag_target(np.zeros(6), [0.5])
     half = (np.array([1.0, *rest]) for rest in product((-1.0, 1.0), repeat=5))
     balanced = [each for each in half if abs(np.mean(each)) <= 2 * epsilon]  # or minus one of these

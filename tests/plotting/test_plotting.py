@@ -32,7 +32,7 @@ from propcvx.svm.step import Separator
 
 KEPT = Path(__file__).with_name("pictures")
 TOLERANCE = 12.0
-"""Root mean square of the difference in grey values, for fonts that another version sets apart."""
+"""Root mean square of the difference in gray values, for fonts that another version sets apart."""
 
 X = np.random.RandomState(0).normal(size=(24, 2))
 LABELS = np.where(X[:, 0] > 0, 1, -1)
@@ -82,7 +82,7 @@ PICTURES = {
     "proportions": lambda ax: plotting.proportions(PLANE, X, Y, ax),
     "coefficients": lambda ax: plotting.coefficients(MODELS, "C", ax),
     "annealing_frame": lambda ax: plotting.annealing_frame(iterate(2, 0.01), X, ax),
-    "regularisation_path_repeated": lambda ax: plotting.regularisation_path(PATH, "C", ax),
+    "regularization_path_repeated": lambda ax: plotting.regularization_path(PATH, "C", ax),
     "group_ranges": lambda ax: plotting.group_ranges(four_groups(), ax),
     "estimates_and_truth": lambda ax: plotting.estimates_and_truth(four_groups(), ax),
 }
@@ -154,7 +154,7 @@ def figure_one_of(names):
         (lambda: plotting.bounds_over_time([]), r"pair of heading and rows.* got \[\]"),
         (lambda: figure_one_of("ABC"), r"1 to 2 classifiers, got \['A', 'B', 'C'\]"),
         (lambda: plotting.estimates_and_truth(UNJUDGED), r"got no \['estimate', 'true'\]"),
-        (lambda: plotting.regularisation_path([{"a": 1.0}]), "by the same names, 'C' among"),
+        (lambda: plotting.regularization_path([{"a": 1.0}]), "by the same names, 'C' among"),
     ],
 )
 def test_what_cannot_be_drawn(draw, message):

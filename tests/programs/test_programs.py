@@ -187,7 +187,7 @@ def inner_value(data, mu):
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
-def test_weights_of_the_epigraph_and_of_the_groups_minimise_the_inner_problem(data, solver):
+def test_weights_of_the_epigraph_and_of_the_groups_minimize_the_inner_problem(data, solver):
     pytest.importorskip(solver)
     epigraph = solve(CONTINUOUS["mkl_epigraph"](data).program, solver)
     groups = solve(CONTINUOUS["mkl_group"](data).program, solver)

@@ -1,4 +1,4 @@
-"""A variant of a program has no structure, so that specialised solvers refuse it."""
+"""A variant of a program has no structure, so that specialized solvers refuse it."""
 
 import pickle
 from dataclasses import replace
@@ -12,12 +12,12 @@ from propcvx.errors import InputError, UnsupportedSolverError
 from propcvx.programs import Program, svm_dual, svm_dual_parameters
 from propcvx.solvers import SOLVERS, solve
 
-SPECIALISED = [name for name, solver in SOLVERS.items() if not solver.classes]
+SPECIALIZED = [name for name, solver in SOLVERS.items() if not solver.classes]
 
 PAIRS = [
     (name, solver)
     for name in CONTINUOUS
-    for solver in SPECIALISED
+    for solver in SPECIALIZED
     if SOLVERS[solver].can_solve(CONTINUOUS[name](DATA[0]).program)
 ]
 
@@ -59,8 +59,8 @@ def with_objective(program):
 CHANGES = (with_constraint, with_another_problem, with_replaced_constraint, with_objective)
 
 
-def test_there_is_a_program_for_every_specialised_solver():
-    assert {solver for _, solver in PAIRS} == set(SPECIALISED)
+def test_there_is_a_program_for_every_specialized_solver():
+    assert {solver for _, solver in PAIRS} == set(SPECIALIZED)
 
 
 @pytest.mark.parametrize(("name", "solver"), PAIRS)

@@ -37,7 +37,7 @@ def test_no_true_labeling_is_better_than_a_proved_one(size, epsilon, C):
 
 
 def test_algorithm_1_leaves_even_the_true_labels_for_a_lower_objective(monkeypatch):
-    monkeypatch.setattr(starts, "labelled", lambda name: [x[:80] for x in study.labelled(name)])
+    monkeypatch.setattr(starts, "labeled", lambda name: [x[:80] for x in study.labeled(name)])
     rows = pd.DataFrame(starts.measure(0, "gaussians 10%", 8)).set_index("start")
     assert rows.objective["from true labels"] <= rows.objective[starts.TRUE]
     assert rows.right[starts.TRUE] == 100.0

@@ -81,7 +81,7 @@ def test_master_without_any_separation(form):
 
 @examples(20)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 8), rank=st.integers(1, 8))
-def test_simple_mkl_minimises_over_the_simplex(seed, n, rank):
+def test_simple_mkl_minimizes_over_the_simplex(seed, n, rank):
     """A smooth convex function in place of the inner problem."""
     random = np.random.RandomState(seed)
     root, c = random.randn(n, rank), random.randn(n)
@@ -260,14 +260,14 @@ def test_an_oracle_is_asked_at_no_alpha_of_zero():
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("intercept", ["center", "constant", "none"])
-def test_intercept_is_what_centring_or_the_constant_feature_gives(kernel, intercept):
+def test_intercept_is_what_centering_or_the_constant_feature_gives(kernel, intercept):
     problem = small_problem(9, sizes=(5, 6), noise=0.5)
     X = problem.X + 3.0
     clf = accurate(kernel=kernel, intercept=intercept, bias="none", max_cuts=3).fit(X, problem.y)
     K = X @ X.T if kernel == "linear" else clf.feature_map_.kernel(X, X)
     if intercept == "center":
-        centring = np.eye(len(X)) - 1.0 / len(X)
-        K = centring @ K @ centring
+        centering = np.eye(len(X)) - 1.0 / len(X)
+        K = centering @ K @ centering
     if intercept == "constant":
         K = K + 1.0
     scores, soft = clf.decision_function(X), clf.relaxation_.alpha * clf.soft_labeling_

@@ -105,7 +105,7 @@ def test_mixed_integer_oracle_is_as_exact_at_every_scale(scale, tol):
 @examples(30)
 @given(case=separation_problems())
 def test_coordinate_oracle_is_exact_in_the_largest_coordinate(case):
-    """Proposition 3: it maximises the l-infinity norm, here against all labelings."""
+    """Proposition 3: it maximizes the l-infinity norm, here against all labelings."""
     features, feasible, alpha = case
     labeling = CoordinateOracle(features, feasible, features)(alpha).labeling
     norms = np.abs((all_labelings(feasible) * alpha) @ features).max(axis=1)
@@ -128,13 +128,13 @@ def test_the_eigenvalue_bound_is_that_of_the_trust_region(seed):
     X, feasible, alpha = separation_problem(seed, sizes=(5, 4), n_features=3)
     bags, random = feasible.bags, np.random.RandomState(seed)
     share = bags.membership.toarray() / bags.sizes[:, None]
-    centre = share.T @ (2.0 * feasible.lower - bags.sizes)
-    radius, free = np.sqrt(9.0 - centre @ centre), np.eye(9) - bags.membership.T @ share
+    center = share.T @ (2.0 * feasible.lower - bags.sizes)
+    radius, free = np.sqrt(9.0 - center @ center), np.eye(9) - bags.membership.T @ share
     largest = 0.0
     for _ in range(20):  # ascent on the sphere from random points
-        y = centre + radius * unit(free @ random.randn(9))
+        y = center + radius * unit(free @ random.randn(9))
         for _ in range(500):
-            y = centre + radius * unit(free @ (alpha * (X @ (X.T @ (alpha * y)))))
+            y = center + radius * unit(free @ (alpha * (X @ (X.T @ (alpha * y)))))
         largest = max(largest, violation_value(X, y, alpha))
     bound = EigenvalueOracle(X, feasible)(alpha).bound
     assert bound >= largest * (1.0 - 1e-12)

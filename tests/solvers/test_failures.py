@@ -40,12 +40,12 @@ METHODS = {
     "ConvPropSVM, in groups": (conv("group", 2, 1e-5), ProblemClass.SOCP),
     "ConvPropSVM, SimpleMKL": (conv("reduced_gradient", 2, 1e-4), ProblemClass.QP),
 }
-SPECIALISED = (("AlterPropSVM", "libsvm"), ("ConvPropSVM", "mkl_interior_point"))
+SPECIALIZED = (("AlterPropSVM", "libsvm"), ("ConvPropSVM", "mkl_interior_point"))
 PAIRS = [
     pytest.param(name, solver, id=f"{name}-{solver}")
     for name, (_, problem_class) in METHODS.items()
     for solver, row in SOLVERS.items()
-    if row.installed and (problem_class in row.classes or (name, solver) in SPECIALISED)
+    if row.installed and (problem_class in row.classes or (name, solver) in SPECIALIZED)
 ]
 
 
@@ -99,7 +99,7 @@ def wrong(program, run):
 
 
 each_method = pytest.mark.parametrize(
-    ("name", "solver"), [*((name, "clarabel") for name in METHODS), *SPECIALISED]
+    ("name", "solver"), [*((name, "clarabel") for name in METHODS), *SPECIALIZED]
 )
 
 

@@ -7,7 +7,7 @@ from effort import first
 from propcvx.programs import mkl_epigraph
 from propcvx.relaxation.masters import MASTERS
 from propcvx.solvers import Solve, solve
-from propcvx.solvers.specialised.mkl_interior_point import Scaled, follow
+from propcvx.solvers.specialized.mkl_interior_point import Scaled, follow
 
 NAME = "mkl_interior_point"
 

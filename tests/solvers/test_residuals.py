@@ -45,7 +45,7 @@ def second_order(shape, axis):
     return cp.Problem(cp.Minimize(objective), [cp.SOC(t, X, axis=axis)])
 
 
-def maximised():
+def maximized():
     x, y = cp.Variable(3), cp.Variable()
     objective = cp.Maximize(y - cp.sum_squares(x - [1.0, -2.0, 0.5]))
     return cp.Problem(objective, [y <= 1 - cp.sum_squares(x), cp.sum(x) == 1])
@@ -71,7 +71,7 @@ CONSTRAINED = {
     "soc vector": lambda: vector(lambda x: cp.SOC(x[0], x[1:])),
     "psd": lambda: nearest(X := cp.Variable((3, 3)), TARGET, X - 0.1 * np.eye(3) >> 0),
     "nsd": lambda: nearest(X := cp.Variable((3, 3), symmetric=True), TARGET, X << 0),
-    "maximised": maximised,
+    "maximized": maximized,
     "absent": absent_from_objective,
     "entropy": entropy,
     "no constraint": lambda: nearest(cp.Variable(3), np.ones(3)),
@@ -122,15 +122,15 @@ def test_an_optimum_has_none_and_nothing_can_be_moved_unnoticed(name):
     assert max(residuals(problem)) <= 1e-6
 
 
-@given(seed=st.integers(0, 10_000), maximise=st.booleans())
+@given(seed=st.integers(0, 10_000), maximize=st.booleans())
 @examples(15)
-def test_any_point_of_a_quadratic_program_against_its_kkt_system(seed, maximise):
+def test_any_point_of_a_quadratic_program_against_its_kkt_system(seed, maximize):
     random = np.random.RandomState(seed)
     P, q, A, b = random.randn(4, 4), random.randn(4), random.randn(2, 4), random.randn(2)
     G, h = random.randn(3, 4), random.randn(3)
-    x, sign = cp.Variable(4, nonneg=True), -1.0 if maximise else 1.0
+    x, sign = cp.Variable(4, nonneg=True), -1.0 if maximize else 1.0
     objective = sign * (0.5 * cp.sum_squares(P @ x) + q @ x)
-    goal = cp.Maximize(objective) if maximise else cp.Minimize(objective)
+    goal = cp.Maximize(objective) if maximize else cp.Minimize(objective)
     problem = cp.Problem(goal, [A @ x == b, G @ x <= h])
     point, nu, lam = random.randn(4), random.randn(2), random.randn(3)
     x.save_value(point)
@@ -172,7 +172,7 @@ def test_any_point_of_a_second_order_cone_program_against_its_kkt_system(seed):
 
 
 def test_residuals_of_attributes_are_about_the_perturbation():
-    """Minimise tr(X) with X >= 0 in the semidefinite order: X = 0, multiplier I."""
+    """Minimize tr(X) with X >= 0 in the semidefinite order: X = 0, multiplier I."""
     X = cp.Variable((2, 2), PSD=True)
     problem = cp.Problem(cp.Minimize(cp.trace(X)))
     X.save_value(np.zeros((2, 2)))

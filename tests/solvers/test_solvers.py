@@ -288,7 +288,7 @@ def test_scip_at_the_gap_it_was_asked_for_is_done():
     assert solve(program, "scip", scip_params={"limits/time": 60.0}).value == pytest.approx(best)
 
 
-# The specialised solvers
+# The specialized solvers
 
 
 def test_libsvm_refuses_bounds_that_are_not_of_a_labeling(program):

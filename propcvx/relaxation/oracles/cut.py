@@ -172,7 +172,7 @@ def normal_directions(covariance: Array, normal: Array) -> Array:
 def ascend(labeling: Array, weighted: Array, feasible: FeasibleLabelings) -> Array:
     r"""Raise :math:`\|\sum_i \alpha_i y_i F_i\|` by the best labeling along it, while it rises.
 
-    The norm is convex in y, so the best labeling of its linearisation, one sort of each bag, is at
+    The norm is convex in y, so the best labeling of its linearization, one sort of each bag, is at
     least as good.
 
     Parameters

@@ -57,7 +57,7 @@ class DirectionSweepOracle(BaseOracle):
     :math:`\|F^\top (y \circ \alpha)\| = \max_{\|u\| = 1} \sum_i \alpha_i y_i F_i^\top u`, and for a
     direction u the best y sorts each bag.  The sorting changes only where two instances of a bag
     have equal scores, or one's score changes sign, so one direction between each pair of
-    neighbouring changes is enough.
+    neighboring changes is enough.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def arcs(points: Array, bags: Indices) -> Array:
     Returns
     -------
     angles : array of shape (n_arcs,)
-        In radians, rising; neighbouring ones are in neighbouring arcs.
+        In radians, rising; neighboring ones are in neighboring arcs.
     """
     left, right = np.triu_indices(len(points), k=1)
     together = bags[left] == bags[right]

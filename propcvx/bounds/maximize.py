@@ -126,7 +126,7 @@ def _packed(*parts: NDArray[Any]) -> Array:
     return np.concatenate([part.ravel() for part in parts])
 
 
-def maximise(
+def maximize(
     partition: Partition,
     multipliers: Multipliers,
     interval: Interval,

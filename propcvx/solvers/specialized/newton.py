@@ -41,11 +41,11 @@ from propcvx.programs.structures import SVMDual, moved_in_box
 from propcvx.solvers.solution import Solution
 
 FALL = 0.1, 0.5
-"""The width falls at most to a tenth, at least to a half.  Neighbouring choices differ by a step or
+"""The width falls at most to a tenth, at least to a half.  Neighboring choices differ by a step or
 two in eight; 0.02 fails on one problem in 40."""
 
 EXACTNESS = 1e-5
-"""A minimiser is good enough to read v off if its error is so much of the gap that is asked for:
+"""A minimizer is good enough to read v off if its error is so much of the gap that is asked for:
 the gap of v grows as the root of the error.  1e-8 makes no difference; from 1e-3 on, v is computed
 too early, and once more later."""
 
@@ -75,7 +75,7 @@ MOST_LENGTHS = 100
 
 @dataclass(frozen=True)
 class Warm:
-    """Where a call ended: the plane (w, b) for centred features, and the width."""
+    """Where a call ended: the plane (w, b) for centered features, and the width."""
 
     plane: Array
     width: float
@@ -88,7 +88,7 @@ class Losses:
     Attributes
     ----------
     rows : array of shape (n_instances, rank + 1)
-        The centred features and a column of ones, or of zeros without a bias.
+        The centered features and a column of ones, or of zeros without a bias.
     y, lower, upper : array of shape (n_instances,)
     """
 
@@ -203,7 +203,7 @@ class Rounded:
 
     @property
     def error(self) -> float:
-        """Duality gap that is due to the plane not being the minimiser yet."""
+        """Duality gap that is due to the plane not being the minimizer yet."""
         w = self.descent[:-1]
         return 0.5 * float(w @ w) + 0.5 * self.width * abs(float(self.descent[-1]))
 
@@ -221,7 +221,7 @@ class Rounded:
         return np.sqrt(np.maximum(squares, 0.0))[:, None] * axes.T, pull
 
     def step(self, fall: float = 1.0) -> Array:
-        """The Newton step to the minimiser for a width that much smaller.
+        """The Newton step to the minimizer for a width that much smaller.
 
         Its equations hold while the same instances are within the width.  A root of their matrix,
         scaled to columns of length one, is factored: where C is large the weights' own curvature of
@@ -273,7 +273,7 @@ class Rounded:
         return there
 
     def narrowed(self, fall: float) -> Rounded:
-        """Where the minimiser for a smaller width would be; the same plane if that is nearer."""
+        """Where the minimizer for a smaller width would be; the same plane if that is nearer."""
         width = fall * self.width
         there = self.line(self.step(fall), width)(1.0)
         if there.error <= there.rounding:
@@ -360,18 +360,18 @@ def search(
     """
     best, steps, stretch = None, 0, 1.0 + STAGE * tol
     if warm is not None:
-        best, end, steps = minimise(_start(losses, warm), tol, limit)
+        best, end, steps = minimize(_start(losses, warm), tol, limit)
         if best.within(tol):
             return best, end, steps
     warm = None
     for bounds in _stages(losses):
         inner = _start(losses.within(bounds), warm)
-        found, end, more = minimise(inner, STAGE * tol, limit - steps)
+        found, end, more = minimize(inner, STAGE * tol, limit - steps)
         steps, warm = steps + more, Warm(end.plane, end.width)
         larger = losses.balanced(stretch * found.v, stretch * found.plane[-1])
         if larger.within(tol):
             return larger, end, steps
-    found, end, more = minimise(_start(losses, warm), tol, limit - steps)
+    found, end, more = minimize(_start(losses, warm), tol, limit - steps)
     return _better(best, found), end, steps + more
 
 
@@ -382,7 +382,7 @@ def _stages(losses: Losses) -> list[float]:
     return [widest / 100.0**n for n in range(int(np.log(max(ratio, 1.0)) / np.log(100.0)), 0, -1)]
 
 
-def minimise(here: Rounded, tol: float, max_iter: int) -> tuple[Feasible, Rounded, int]:
+def minimize(here: Rounded, tol: float, max_iter: int) -> tuple[Feasible, Rounded, int]:
     """Newton steps, the width falling, until some v has a relative gap of ``tol``.
 
     Returns
@@ -476,7 +476,7 @@ def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Sol
     above = np.maximum(best.residuals, 0.0)
     duals = {"lower": above - best.residuals, "upper": above}
     if svm.bias:
-        duals["balance"] = np.asarray(best.plane[-1] - svm.offset @ (best.v @ svm.centred))
+        duals["balance"] = np.asarray(best.plane[-1] - svm.offset @ (best.v @ svm.centered))
     return Solution(
         cp.OPTIMAL if best.within(tol) else cp.USER_LIMIT,
         {"v": best.v},
@@ -490,7 +490,7 @@ def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Sol
 def _start(losses: Losses, warm: Warm | None) -> Rounded:
     """The plane of an earlier call, or w = 0 with every instance within the width.
 
-    The earlier width is too narrow for a plane that is far from the minimiser now; it is widened
+    The earlier width is too narrow for a plane that is far from the minimizer now; it is widened
     until the gap due to rounding, about its square, is a share of that due to the plane.
     """
     plane = np.append(np.zeros(losses.rank), losses.middle) if warm is None else warm.plane

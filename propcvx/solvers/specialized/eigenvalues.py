@@ -21,9 +21,9 @@ def run_eigenvalues(program: Program, options: Mapping[str, Any], warm: Any) -> 
     """
     known: Any = program.structure
     shares = known.weights / known.weights.sum()
-    centred = known.between - shares @ known.between
-    squares = float(known.weights @ np.square(centred))
-    slope = np.tensordot(known.weights * centred, known.covariances, 1) / (squares or 1.0)
+    centered = known.between - shares @ known.between
+    squares = float(known.weights @ np.square(centered))
+    slope = np.tensordot(known.weights * centered, known.covariances, 1) / (squares or 1.0)
     values, vectors = np.linalg.eigh(slope)
     M, dual = ((vectors * np.maximum(sign * values, 0.0)) @ vectors.T for sign in (1.0, -1.0))
     Sigma = np.tensordot(shares, known.covariances, 1) - (shares @ known.between) * M

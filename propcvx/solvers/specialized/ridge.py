@@ -15,11 +15,11 @@ from propcvx.solvers.solution import Solution
 def run_ridge(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     r"""Solve ``ecological_regression``; with :math:`\lambda = 0`, for the w of least norm.
 
-    With the centred rows :math:`U S V^\top`, :math:`w = V (S^2 + \lambda)^{-1} S U^\top p`.
+    With the centered rows :math:`U S V^\top`, :math:`w = V (S^2 + \lambda)^{-1} S U^\top p`.
     """
     structure: Any = program.structure
     p, lam = program.values["p"], float(program.values["lam"])
-    mean, rows, targets = structure.centred(p)
+    mean, rows, targets = structure.centered(p)
     left, singular, right = np.linalg.svd(rows, full_matrices=False)
     rounding = np.finfo(float).eps * max(rows.shape) * singular.max(initial=0.0)
     inverse = np.divide(

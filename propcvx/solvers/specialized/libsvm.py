@@ -1,7 +1,7 @@
 r"""LIBSVM, through scikit-learn, for the SVM dual with a bias: kernels of any rank.
 
 With a bias the problem is the same wherever the origin lies.  The Gram matrix is that of the
-centred features, as LIBSVM keeps it in single precision: far from the origin all digits would be
+centered features, as LIBSVM keeps it in single precision: far from the origin all digits would be
 those of the offset.  What single precision leaves is a relative gap of about 5e-9 where the product
 of C and the largest entry of the matrix is near 10, 2e-7 near 1,000, and 4e-5 where all margins are
 hard.  Where that is more than was asked for, one linear system in double precision follows, for the
@@ -75,8 +75,8 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Solut
         if left < gap:
             v, bias, gap = polished, polished_bias, left
             status = cp.OPTIMAL if gap <= tol else status
-    weights = v @ svm.centred
-    residuals = y - svm.centred @ weights - bias
+    weights = v @ svm.centered
+    residuals = y - svm.centered @ weights - bias
     duals = {
         "lower": np.maximum(-residuals, 0.0),
         "upper": np.maximum(residuals, 0.0),
@@ -120,10 +120,10 @@ def _polished(svm: Any, values: Mapping[str, Array], v: Array) -> tuple[Array, f
     """
     y, lower, upper = (values[name] for name in ("y", "lower", "upper"))
     inside = np.flatnonzero((v > lower) & (v < upper))
-    rows = svm.centred[inside]
+    rows = svm.centered[inside]
     ones = np.ones((len(inside), 1))
     system = np.block([[rows @ rows.T, ones], [ones.T, 0.0]])
-    short = np.append(y[inside] - rows @ (v @ svm.centred), -v.sum())
+    short = np.append(y[inside] - rows @ (v @ svm.centered), -v.sum())
     *change, bias = scipy.linalg.lstsq(system, short, lapack_driver="gelsy")[0]
     polished = v.copy()
     polished[inside] += change

@@ -27,7 +27,7 @@ from propcvx.programs import Program
 from propcvx.solvers.solution import Solution
 
 MAX_ITER = 1000
-"""Steps of one call.  For features of 1e-6 to 1e6 it takes 1 to 19, where only a regularisation of
+"""Steps of one call.  For features of 1e-6 to 1e6 it takes 1 to 19, where only a regularization of
 1e-8 to 1e-4 bounds the weights 4 to 96, and with a kernel besides up to 257."""
 
 GRADIENT = 1e-7
@@ -67,14 +67,14 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Sol
         return np.asarray(scaled.T @ scaled + np.diag(2.0 * ridge))
 
     limit = options.get("max_iter", MAX_ITER)
-    x, status, steps = minimise(gradient, curvature, rank + bias, options["tol"], limit)
+    x, status, steps = minimize(gradient, curvature, rank + bias, options["tol"], limit)
     variables = {"w": x[:rank]}
     if bias:
         variables["b"] = np.asarray(x[rank])
     return Solution(status, variables, {}, iterations=steps)
 
 
-def minimise(
+def minimize(
     gradient: Callable[[Array], tuple[Array, Array]],
     curvature: Callable[[Array], Array],
     size: int,
