@@ -223,7 +223,7 @@ _ALTER = {
 _CONV = {
     "proportion that no count has": conv(*INFEASIBLE, **NO_COUNT),
     **wrong("epsilon", "nearest", 1.1, classes=(ConvPropSVM,)),
-    **wrong("intercept", "center", classes=(ConvPropSVM,)),
+    **wrong("intercept", "middle", classes=(ConvPropSVM,)),
     **wrong("relaxation", "sdp", classes=(ConvPropSVM,)),
     **wrong("rounding", "sign", classes=(ConvPropSVM,)),
     "max_cuts=0": conv("max_cuts must", "0", relaxation=CuttingPlanes(max_cuts=0)),
