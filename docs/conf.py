@@ -12,6 +12,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 sys.path.append(str(HERE / "results"))
 
+import check_fit  # noqa: E402
 import equal_shares  # noqa: E402
 import halves  # noqa: E402
 import in_browser  # noqa: E402
@@ -21,7 +22,6 @@ import paper_equations  # noqa: E402
 import real_bags  # noqa: E402
 import report_tables  # noqa: E402
 import result_tables  # noqa: E402
-import without_labels  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
 
 import propcvx  # noqa: E402
@@ -82,7 +82,7 @@ myst_substitutions = {
     **real_bags.pages(),
     **natural.pages(),
     **halves.pages(),
-    **without_labels.pages(),
+    **check_fit.pages(),
 }
 
 report_tables.draw(HERE / "generated")
