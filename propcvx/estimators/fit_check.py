@@ -21,6 +21,9 @@ from propcvx.errors import InputError, PropCVXWarning, suppress_warnings
 FOLDS = 5
 """Parts of the bags that are held out in turn, if there are so many bags."""
 
+PRIOR_ERROR = 0.5
+"""Standard error of the prior guess that the calibration slope is 1."""
+
 CHANCE = 1.64
 """In one of twenty problems without any relation the correlation on held-out bags is more than so
 many standard errors below 0."""
@@ -33,8 +36,9 @@ class FitCheck:
     Attributes
     ----------
     expected_accuracy : float
-        Accuracy on the training instances if their probabilities are right, after these are moved
-        towards their mean by ``slope``.
+        Accuracy on the training instances if their probabilities are correct, after these are moved
+        towards their mean.  The factor is the calibration slope, averaged with 1 by precision (the
+        1 has a standard error of 0.5), and clipped to [0, 1].
     majority_accuracy : float
         Accuracy of predicting the majority class for all instances.
     correlation : float
@@ -43,10 +47,10 @@ class FitCheck:
     r2 : float
         :math:`R^2` of these mean probabilities as predictions of the proportions, see
         :func:`propcvx.bags.metrics.bag_r2_score`; NaN if all proportions are equal.
-    slope : float
-        Calibration slope: that of a regression of the proportions of held-out bags on their mean
-        probabilities, weighted by size, and clipped to [0, 1].  Below 1 the probabilities are too
-        extreme, and with 0 they say nothing.  0 if all proportions are equal.
+    slope, slope_error : float
+        Calibration slope: the slope of a regression of the proportions of held-out bags on their
+        mean probabilities, weighted by size; and its standard error.  Below 1 the probabilities are
+        too extreme, and at 0 they carry no information.  NaN if all proportions are equal.
     n_bags : int
         Number of bags with a proportion.
     minority_fraction : float
@@ -58,6 +62,7 @@ class FitCheck:
     correlation: float
     r2: float
     slope: float
+    slope_error: float
     n_bags: int
     minority_fraction: float
 
@@ -85,7 +90,8 @@ class FitCheck:
         else:
             lines.append(
                 f"Held-out bags ({self.n_bags}): correlation {self.correlation:.2f}, "
-                f"R^2 {self.r2:.2f}, calibration slope {self.slope:.2f}."
+                f"R^2 {self.r2:.2f}, calibration slope {self.slope:.2f} "
+                f"(SE {self.slope_error:.2f})."
             )
         if self.is_reversed:
             lines.append(
@@ -139,7 +145,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
     >>> y = bag_target(bags, bag_proportions(labels, bags))
     >>> print(check_fit(InvCal(), X, y, random_state=0))
     Expected accuracy 94% (always predicting the majority class: 50%).
-    Held-out bags (40): correlation 0.91, R^2 0.83, calibration slope 0.99.
+    Held-out bags (40): correlation 0.91, R^2 0.83, calibration slope 0.99 (SE 0.07).
     The expected accuracy assumes that people differ inside bags as bags differ.
     """
     bags = Bags.from_target(y)
@@ -155,25 +161,40 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
         positive, probabilities = predicted(model, X, y, everything, everything)
         for train, test in folds.split(X, y) if informative else ():
             held_out[test] = predicted(model, X, y[train], train, test)[1]
-    slope = _slope((bags.membership @ held_out)[bags.with_share] / sizes, proportions, sizes)
+    means = (bags.membership @ held_out)[bags.with_share] / sizes
+    slope, error = _slope(means, proportions, sizes)
     center = probabilities.mean()
-    shrunk = center + slope * (probabilities - center)
+    shrunk = center + _factor(slope, error) * (probabilities - center)
     return FitCheck(
         expected_accuracy=float(np.mean(np.where(positive, shrunk, 1.0 - shrunk))),
         majority_accuracy=max(mean, 1.0 - mean),
         correlation=bag_correlation(y, held_out) if informative else np.nan,
         r2=bag_r2_score(y, held_out) if informative else np.nan,
         slope=slope,
+        slope_error=error,
         n_bags=len(proportions),
         minority_fraction=float(np.mean(positive == (mean <= 0.5))),
     )
 
 
-def _slope(x: Array, y: Array, weights: Array) -> float:
-    """Slope of the weighted regression of y on x, clipped to [0, 1]; 0 if all x are equal."""
-    centered = x - np.average(x, weights=weights)
-    square = float(weights @ np.square(centered))
-    return float(np.clip((weights * centered) @ y / square, 0.0, 1.0)) if square > 0.0 else 0.0
+def _slope(x: Array, y: Array, weights: Array) -> tuple[float, float]:
+    """Return the slope of the weighted regression of y on x, and its standard error."""
+    x, y = x - np.average(x, weights=weights), y - np.average(y, weights=weights)
+    square = float(weights @ np.square(x))
+    if square <= 0.0 or len(x) < 3:
+        return np.nan, np.nan
+    slope = float((weights * x) @ y) / square
+    variance = float(weights @ np.square(y - slope * x)) / (len(x) - 2)
+    return slope, float(np.sqrt(variance / square))
+
+
+def _factor(slope: float, error: float) -> float:
+    """Return the factor that moves probabilities towards their mean."""
+    if np.isnan(slope):
+        return 1.0
+    precision = 1.0 / PRIOR_ERROR**2
+    trust = 1.0 / (1.0 + precision * error**2)
+    return float(np.clip(trust * slope + (1.0 - trust), 0.0, 1.0))
 
 
 def predicted(

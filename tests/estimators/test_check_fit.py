@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
+from scipy.stats import linregress
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -74,10 +74,11 @@ def test_check_is_of_fits_to_all_bags_and_to_other_folds():
     index = y["bag"]
     proportions, means = (np.bincount(index, v) / 10 for v in (y["proportion"], held_out))
     assert check.correlation == pytest.approx(np.corrcoef(proportions, means)[0, 1])
-    slope = LinearRegression().fit(means[:, None], proportions).coef_[0]
-    assert check.slope == pytest.approx(np.clip(slope, 0.0, 1.0))
+    line = linregress(means, proportions)
+    assert (check.slope, check.slope_error) == pytest.approx((line.slope, line.stderr))
+    factor = np.clip((4.0 + line.slope / line.stderr**2) / (4.0 + line.stderr**-2), 0.0, 1.0)
     probabilities = model.fit(X, y).predict_proba(X)[:, 1]
-    shrunk = probabilities.mean() + check.slope * (probabilities - probabilities.mean())
+    shrunk = probabilities.mean() + factor * (probabilities - probabilities.mean())
     labels = model.predict(X) > 0
     assert check.expected_accuracy == pytest.approx(np.mean(np.where(labels, shrunk, 1 - shrunk)))
     assert (check.n_bags, check.minority_fraction) == (40, np.mean(labels))
@@ -106,7 +107,7 @@ def test_equal_proportions_and_one_predicted_class():
 def test_reversed_proportions_are_reported():
     X, _, y = drawn(0, signal=1.5)
     assert not check_fit(InvCal(), X, y, random_state=0).is_reversed
-    check = FitCheck(0.6, 0.6, -0.4, -1.0, 0.0, n_bags=50, minority_fraction=0.3)
+    check = FitCheck(0.6, 0.6, -0.4, -1.0, -0.9, 0.3, n_bags=50, minority_fraction=0.3)
     assert check.is_reversed
     assert "check that each proportion belongs to its bag" in str(check)
     assert not replace(check, n_bags=15).is_reversed
@@ -114,6 +115,6 @@ def test_reversed_proportions_are_reported():
 
 @pytest.mark.parametrize(("expected", "fraction", "poor"), [(0.7, 0.3, False), (0.5, 0.3, True)])
 def test_is_poor_compares_with_the_majority_class(expected, fraction, poor):
-    check = FitCheck(expected, 0.6, 0.1, 0.0, 0.5, 30, minority_fraction=fraction)
+    check = FitCheck(expected, 0.6, 0.1, 0.0, 0.5, 0.2, 30, minority_fraction=fraction)
     assert check.is_poor == poor
     assert ("Do not use these labels" in str(check)) == poor
