@@ -24,9 +24,14 @@ FOLDS = 5
 PRIOR_ERROR = 0.5
 """Standard error of the prior guess that the calibration slope is 1."""
 
-CHANCE = 1.64
-"""In one of twenty problems without any relation the correlation on held-out bags is more than so
-many standard errors below 0."""
+ENOUGH_BAGS = 20
+"""With fewer bags the calibration slope is too uncertain for a verdict."""
+
+BELOW_MAJORITY = 0.01
+"""The expected accuracy of a poor fit is below the majority class by more than this."""
+
+BELOW_ZERO = 2.5
+"""Standard errors by which a correlation must be below 0 to be reported as negative."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +73,19 @@ class FitCheck:
 
     @property
     def is_poor(self) -> bool:
-        """Whether the expected accuracy is below that of predicting the majority class.
+        """Whether always predicting the majority class is expected to be more accurate.
 
-        Not where no instance is predicted to be of the minority class.  False proves nothing.
+        That is, by more than 0.01, with at least 20 bags.  False if no instance is predicted to be
+        of the minority class.  False proves nothing.
         """
-        return self.expected_accuracy < self.majority_accuracy and self.minority_fraction > 0.0
+        below = self.expected_accuracy < self.majority_accuracy - BELOW_MAJORITY
+        return below and self.n_bags >= ENOUGH_BAGS and self.minority_fraction > 0.0
 
     @property
     def is_reversed(self) -> bool:
-        """Whether proportions fall where probabilities rise, by more than chance."""
-        error = CHANCE / np.sqrt(max(1, self.n_bags - 3))
-        return bool(self.correlation < -np.tanh(error))
+        """Whether the correlation is negative, by 2.5 standard errors (as Fisher's z)."""
+        error = 1.0 / np.sqrt(max(1, self.n_bags - 3))
+        return bool(self.correlation < -np.tanh(BELOW_ZERO * error))
 
     def __str__(self) -> str:
         lines = [
@@ -101,6 +108,8 @@ class FitCheck:
             lines.append(
                 "Do not use these labels: always predicting the majority class is as accurate."
             )
+        elif self.n_bags < ENOUGH_BAGS:
+            lines.append(f"{self.n_bags} bags are too few for a verdict.")
         lines.append("The expected accuracy assumes that people differ inside bags as bags differ.")
         return "\n".join(lines)
 

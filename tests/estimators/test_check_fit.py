@@ -118,3 +118,6 @@ def test_is_poor_compares_with_the_majority_class(expected, fraction, poor):
     check = FitCheck(expected, 0.6, 0.1, 0.0, 0.5, 0.2, 30, minority_fraction=fraction)
     assert check.is_poor == poor
     assert ("Do not use these labels" in str(check)) == poor
+    few = replace(check, n_bags=19)
+    assert not few.is_poor
+    assert "19 bags are too few for a verdict" in str(few)
