@@ -48,7 +48,7 @@ def test_columns_of_like_ranges_are_left_alone(as_given):
 
 
 @pytest.mark.parametrize("method", [EcologicalRegression(), AlterPropSVM(kernel="rbf")])
-def test_columns_of_very_different_ranges_are_told_once_and_scaled_ones_are_not(method):
+def test_unscaled_columns_warn_once(method):
     random = np.random.RandomState(0)
     bags = np.repeat(np.arange(10), 8)
     labels = np.where(random.normal(size=80) + 0.3 * (bags - 4.5) > 0, 1, -1)

@@ -41,7 +41,7 @@ def test_demo_draws_pictures(run):
         assert (folder / name).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
-def test_figure_one_is_reproduced_and_proved_and_every_method_learns_on_real_data(run):
+def test_demo_reproduces_figure_one_and_learns_real_data(run):
     names, rows = zip(*table_rows(run[0]), strict=True)
     assert names == (*PAPER, *REAL)
     assert [row[:2] for row in rows[:4]] == [["0.0%", "0.200"]] * 2 + [["100.0%", "0.000"]] * 2

@@ -164,7 +164,7 @@ SCIP_TOLERANCE = 1e-4
 
 
 @pytest.mark.thorough
-def test_never_below_the_exact_optimum_often_equal_and_started_there_it_stays():
+def test_alternation_never_beats_exact_optimum():
     pytest.importorskip("pyscipopt")
     annealed, either = 0, 0
     for loss, (seed, sizes) in EXACT:
@@ -199,7 +199,7 @@ STARTS = ["random", InvCal(C_p=1.0)]
         pytest.param({"n_jobs": 2}, marks=pytest.mark.process),
     ],
 )
-def test_the_same_seed_gives_the_same_fit_in_one_process_or_two(changes):
+def test_same_seed_gives_same_fit_in_parallel(changes):
     problem = small_problem(5, sizes=(8, 8), noise=2.0)
     clf = paper_alter_psvm(init=STARTS, n_init=3, annealing="auto", random_state=7)
     first, second = (
@@ -277,7 +277,7 @@ def test_start_with_the_smaller_objective_wins_beyond_the_tolerance(excess, winn
 # --- defaults ---------------------------------------------------------------------------------
 
 
-def test_the_default_start_is_ecological_regression_and_a_share_of_the_classifier():
+def test_default_start_is_averaged_into_scores():
     problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
     ecological = EcologicalRegression(ridge=0.3).fit(problem.X, problem.y)
     clf, alone = (
@@ -485,7 +485,7 @@ def test_a_descent_with_another_instance_loss_is_a_descent(loss):
 
 
 @pytest.mark.parametrize(("tol", "ends"), [(0.4, 3), (0.6, 2)])
-def test_a_loop_ends_when_the_decrease_is_small_beside_the_objective(tol, ends):
+def test_loop_stops_at_relative_decrease(tol, ends):
     """Objectives 204, 136 and 80: they decrease by half of 136, and by 0.7 of 80."""
     bags = Bags.from_target(bag_target(np.zeros(4, dtype=int), {0: 0.5}))
     pattern, norms = np.array([-1.0, 1.0, 1.0, -1.0]), iter([200.0, 128.0, 72.0])

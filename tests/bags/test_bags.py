@@ -98,7 +98,7 @@ def test_slices_keep_what_is_known_of_whole_bags(take):
     assert part.whole.all()
 
 
-def test_a_cut_through_bags_warns_with_the_splitter_that_does_not():
+def test_split_bags_warn_and_name_bag_splitter():
     y = bag_target(["a", "a", "a", "b", "b"], [1 / 3, 0.5])
     text = r"1 of 2 bags lack rows \(the first is bag 'a', with 2 of its 3 .*BagKFold"
     with pytest.warns(SplitBagWarning, match=text):

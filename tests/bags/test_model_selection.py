@@ -153,7 +153,7 @@ def test_training_bags_are_in_random_order(splitter):
 
 
 @pytest.mark.parametrize("splitter", [BagKFold, BagShuffleSplit, RepeatedBagKFold])
-def test_a_prefix_of_a_training_set_cuts_at_most_one_bag(splitter):
+def test_training_prefix_splits_at_most_one_bag(splitter):
     y = target([2, 4, 7] * 5)
     for train, _ in splitter(2, random_state=0).split(y, y):
         for stop in range(1, len(train) + 1):
@@ -172,7 +172,7 @@ def test_labels_are_bags_of_one():
 # The error on bags
 
 
-def test_bag_error_of_booleans_of_zeros_and_of_a_cut_bag():
+def test_bag_error_booleans_zeros_split_bag():
     y = bag_target([0, 0, 0, 0, 1], [0.5, 1.0])
     assert bag_error(y, [True, True, False, False, True]) == 0.0
     assert bag_error(y, [0, 0, 0, 0, 0]) == pytest.approx((0.5 + 1.0) / 2), "0 is not positive"
@@ -212,7 +212,7 @@ def test_what_probabilities_explain_is_r2_weighted_by_size(sizes, seed):
     assert bag_deviance(y, p[y["bag"]]) == pytest.approx(0.0, abs=1e-12)
 
 
-def test_bags_of_equal_shares_have_a_deviance_and_nothing_to_explain():
+def test_equal_proportions_have_deviance_without_r2():
     y = bag_target([0, 0, 1, 1], [0.5, 0.5])
     assert bag_deviance(y, np.full(4, 0.5)) == 0.0
     with pytest.raises(InputError, match=r"two different proportions at least, got 2 of 0\.5"):

@@ -254,7 +254,7 @@ def test_no_move_betters_where_the_search_ends(C_p):
             assert search.plane(other).value >= end.value * (1 - 1e-6)
 
 
-def test_a_labeling_whose_solver_fails_is_bounded_by_weights_of_zero(monkeypatch):
+def test_failed_solver_gives_bound_at_zero_weights(monkeypatch):
     failure = SolverError("no answer", "stub", "solver_error")
     monkeypatch.setattr(Solve, "__call__", Mock(side_effect=failure))
     problem, interval = bound_problem(0), Interval(1e-5)
@@ -337,7 +337,7 @@ def test_lower_bound_holds_for_every_alpha(problem, epsilon, C, seed):
         assert relaxation_lower_bound(alpha, oracle, C) <= best + 1e-7 * max(1.0, best)
 
 
-def test_alpha_is_brought_into_its_box_and_multiplied_by_what_is_best():
+def test_alpha_is_clipped_and_scaled_optimally():
     problem = small_problem(1, sizes=(3, 3))
     oracle = ExhaustiveOracle(problem.X, FeasibleLabelings.of(problem.bags, 0.0))
     inside = np.array([0.0, 0.2, 0.5, 0.1, 0.0, 0.3])
@@ -354,7 +354,7 @@ def test_alpha_is_brought_into_its_box_and_multiplied_by_what_is_best():
 @pytest.mark.parametrize("error", [0.0, 1e-4, 0.1, 10.0])
 @examples(12)
 @given(problem=small_problems(), C=st.sampled_from([0.1, 1.0, 10.0]))
-def test_an_error_of_the_solver_makes_the_upper_bound_larger_never_wrong(error, problem, C):
+def test_upper_bound_holds_despite_solver_error(error, problem, C):
     labeling, exact = problem.labels.astype(float), LabelingSVM.alpha
     noise = error * np.random.RandomState(0).randn(len(labeling))
     (value,) = svm_values(problem.X, [labeling], C)
@@ -467,7 +467,7 @@ def test_relaxations_prove_bounds_of_the_best_labeling(name, form):
         assert max(proved) == pytest.approx(best.upper, rel=1e-3)
 
 
-def test_a_relaxation_has_no_more_than_what_is_left_of_the_time():
+def test_relaxation_gets_remaining_time_only():
     class Mine:
         def relax(self, features, feasible, C, solve, on_round):
             seconds.append(solve.time_limit)

@@ -131,7 +131,7 @@ OTHERS = (
 )
 
 
-def test_a_table_is_known_by_its_cells_however_it_is_written(tmp_path):
+def test_table_hash_ignores_format(tmp_path):
     for place, text in enumerate((*TABLES, *OTHERS)):
         (tmp_path / str(place)).write_text(text)
     (tmp_path / "3.gz").write_bytes(gzip.compress(TABLES[0].encode()))
@@ -174,7 +174,7 @@ def test_nominal_values_are_codes_and_missing_ones_are_filled(tmp_path):
     assert y.tolist() == [-1, 1, 1, -1]
 
 
-def test_the_folder_is_the_argument_or_the_variable_or_the_cache(tmp_path, monkeypatch):
+def test_data_home_argument_variable_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("PROPCVX_DATA", str(tmp_path))
     with pytest.raises(MissingDataError, match=f"heart_scale is not in {tmp_path}, nor"):
         load_real("heart", download=False)
@@ -217,7 +217,7 @@ def publisher(monkeypatch):
 
 
 @pytest.mark.parametrize("answers", [[CONTENT], [CONTENT[:100], b"", CONTENT]])
-def test_a_file_is_fetched_until_it_is_whole_and_then_kept(answers, publisher, tmp_path):
+def test_download_retries_and_caches(answers, publisher, tmp_path):
     publisher.side_effect = answers
     for _ in range(2):
         assert data_file("small", tmp_path).read_bytes() == CONTENT

@@ -23,7 +23,7 @@ def test_shares_and_sizes_may_be_keyed_by_bag(keyed):
         np.testing.assert_array_equal(getattr(named.bags, name), getattr(listed.bags, name))
 
 
-def test_an_index_of_numbers_names_bags_unless_it_numbers_the_rows():
+def test_numeric_index_names_bags():
     means, shares = [[0.0], [1.0], [2.0]], pd.Series({1: 0.8, 2: 0.5, 3: 0.2})
     assert hasattr(shares.index, "step"), "pandas makes a RangeIndex of these keys"
     table = BagMeans(means, shares, [10] * 3, ids=[3, 2, 1])
@@ -36,7 +36,7 @@ def test_an_index_of_numbers_names_bags_unless_it_numbers_the_rows():
 
 
 @pytest.mark.parametrize("index", [None, [7, 8, 9], [1, 2, 0]])
-def test_columns_of_a_table_are_in_the_order_of_its_rows(index):
+def test_table_columns_follow_row_order(index):
     columns = {"x": [0.0, 1.0, 3.0], "share": [0.1, 0.2, 0.7], "size": [10, 20, 30]}
     rows = pd.DataFrame({"bag": [2, 0, 1], **columns}, index=index)
     table = BagMeans(rows[["x"]], rows["share"], rows["size"], rows["bag"])

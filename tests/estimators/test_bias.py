@@ -85,7 +85,7 @@ def test_no_other_bias_has_a_smaller_bag_error(parameters):
     assert proportion_error(problem.bags, scores) == pytest.approx(least, abs=1e-12)
 
 
-def test_without_it_the_plane_of_centered_features_goes_through_their_mean():
+def test_zero_bias_plane_passes_through_mean():
     X, _, target = separable(0.9)
     paper = ConvPropSVM(bias="none").fit(X, target)
     assert paper.decision_function(X).mean() == pytest.approx(0.0, abs=1e-12)

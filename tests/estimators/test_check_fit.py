@@ -63,7 +63,7 @@ def test_expected_accuracy_of_noise_is_that_of_guessing(n_columns):
     assert abs(np.mean(errors)) < 0.05
 
 
-def test_check_is_of_fits_to_all_bags_and_to_other_folds():
+def test_check_fit_uses_all_and_held_out_bags():
     X, _, y = drawn(0)
     model = make_pipeline(StandardScaler(), MeanMap())
     check = check_fit(model, X, y, random_state=3)

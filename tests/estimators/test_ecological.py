@@ -28,7 +28,7 @@ def by_normal_equations(X, y, weights, lam):
 @pytest.mark.parametrize("ridge", [0.0, 1e-6, 0.3, 1e6])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("bag_weights", ["size", "uniform"])
-def test_it_is_the_ridge_regression_of_the_shares_on_the_bag_means(ridge, scale, bag_weights):
+def test_ecological_regression_is_ridge_on_means(ridge, scale, bag_weights):
     X, weights = scale * PROBLEM.X, SIZES if bag_weights == "size" else np.ones(6)
     model = EcologicalRegression(ridge=ridge, bag_weights=bag_weights).fit(X, PROBLEM.y)
     means = PROBLEM.bags.means_of(X)

@@ -188,7 +188,7 @@ def test_inv_cal_is_optimal(problem, C_p, epsilon, scaled, spread):
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(kernel):
+def test_inv_cal_intercept_agrees_between_solvers(kernel):
     """At small C_p all multipliers are at their bounds, and an interval of biases is optimal."""
     problem = small_problem(0, sizes=(6,) * 10, n_features=4, noise=0.7)
     answer = [
@@ -208,9 +208,7 @@ def test_the_intercept_of_inv_cal_does_not_depend_on_the_solver(kernel):
     *("second_moments", "alter", "conv"),
     **{f"inv_cal, {C_p:g}": InvCal(C_p=C_p) for C_p in (1e-6, 1e-3, 1.0, 1e3, 1e6)},
 )
-def test_equal_proportions_are_said_and_labels_do_not_go_by_rounding(
-    problem, method, kernel, share
-):
+def test_equal_proportions_warn_and_ignore_rounding(problem, method, kernel, share):
     y, told = bag_target(problem.y["bag"], [share] * 3), "all bags have the same proportion"
     if isinstance(method, MeanMap):
         told = "the proportions of the bags hardly determine the class means"
@@ -294,7 +292,7 @@ def test_a_fit_that_predicts_one_class_warns(method):
     assert len(set(clf.predict(X))) == 1
 
 
-def test_labels_that_are_certainly_worse_than_one_class_warn_and_others_do_not():
+def test_labels_worse_than_majority_warn():
     random, warned = np.random.RandomState(0), []
     for _ in range(60):
         sizes = random.randint(2, 9, size=6)

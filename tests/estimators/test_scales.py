@@ -38,7 +38,7 @@ def test_the_units_are_what_their_docstrings_say(kernel):
 
 
 @pytest.mark.parametrize("weights", [np.ones(4), "size", np.array([1.0, 2.0, 3.0, 4.0])], ids=str)
-def test_with_the_unit_of_inv_cal_the_weights_of_bags_count_relative_to_each_other(weights):
+def test_inv_cal_bag_weights_are_relative(weights):
     times = np.full(4, 6.0) if isinstance(weights, str) else weights  # bags of six
     first, second = (
         InvCal(bag_weights=given).fit(PROBLEM.X, PROBLEM.y) for given in (weights, 10.0 * times)

@@ -110,7 +110,7 @@ def test_the_closed_form_is_the_answer_of_general_solvers(solver, seed):
 
 
 @pytest.mark.parametrize(("share", "size"), [(0.5, 2), (0.25, 4), (0.5, 8), (0.75, 8)])
-def test_the_direction_of_fishers_discriminant_is_found_in_bags_of_equal_shares(share, size):
+def test_second_moments_find_fisher_direction(share, size):
     X, y, labels = in_equal_bags(20000, share, size, known=10)
     model = SecondMoments().fit(X, y)
     fisher = np.linalg.solve(SPREAD.T @ SPREAD, [1.5, 0.5, -1.0])
@@ -162,7 +162,7 @@ def test_one_known_label_tells_the_sign():
         assert (np.mean(model.predict(X) == labels) > 0.8) == (label == labels[far])
 
 
-def test_shares_tell_the_sign_where_they_are_correlated_with_the_scores():
+def test_correlated_proportions_determine_sign():
     scores = np.array([-3.0, -1.0, -2.0, 0.0, 1.0, 1.0, 0.0, 4.0])
     y = bag_target(np.arange(8) // 2, [0.0, 0.5, 0.5, 1.0])
     random = np.random.RandomState(0)
@@ -179,7 +179,7 @@ def test_shares_tell_the_sign_where_they_are_correlated_with_the_scores():
 
 
 @pytest.mark.parametrize("share", [0.25, 0.75])
-def test_without_labels_and_shares_the_longer_tail_is_the_smaller_class_and_a_warning(share):
+def test_sign_by_skewness_warns(share):
     X, y, labels = in_equal_bags(20000, share, 4, apart=(3.0, 1.0, -2.0))
     with pytest.warns(IllPosedWarning, match="nothing tells which side") as caught:
         model = SecondMoments().fit(X, y)
@@ -189,7 +189,7 @@ def test_without_labels_and_shares_the_longer_tail_is_the_smaller_class_and_a_wa
 
 
 @pytest.mark.parametrize("kind", ["one bag", "one class", "bags of one", "equal instances"])
-def test_where_no_direction_is_told_one_class_is_predicted_and_a_warning(kind):
+def test_no_direction_predicts_one_class(kind):
     problem = small_problem(0, (4, 4, 4))
     X, bags, shares = problem.X, problem.y["bag"], [0.25] * 3
     if kind == "one bag":

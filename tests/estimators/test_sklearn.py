@@ -121,7 +121,7 @@ EQUAL = 1.0 + 1e-16 * np.arange(30.0)
         *((score * EQUAL, [0.3, 0.1 + 0.2, 0.9], 0.5) for score in (0.0, 0.1, -1e9)),
     ],
 )
-def test_bags_that_tell_no_slope_give_their_share_and_a_warning(scores, shares, expected):
+def test_undetermined_slope_gives_proportion_and_warns(scores, shares, expected):
     index = np.repeat(np.arange(len(shares)), len(scores) // len(shares))
     calibration = Calibration(scores, index, np.array(shares))
     with pytest.warns(IllPosedWarning, match="do not tell"):

@@ -91,7 +91,7 @@ MEAN_MAP = MeanMap(solver="logistic")
 MODEL, CODE = clone(MEAN_MAP).fit(X, Y), in_groups(0, 36)
 
 
-def test_estimates_of_a_labeling_are_its_shares_and_are_inside_the_bounds():
+def test_labeling_estimates_inside_bounds():
     table = group_shares(Y, CODE, LABELS, y_true=LABELS).groups
     np.testing.assert_array_equal(table.estimate, table["true"])
     whole = group_shares(Y, CODE, MODEL, X)
@@ -176,7 +176,7 @@ def test_drawn_bags_keep_their_weights_and_known_labels():
         group_shares(y, CODE, listed, X, n_draws=20)
 
 
-def test_a_table_of_two_classes_has_the_intervals_of_its_second_class():
+def test_two_class_table_has_second_class_intervals():
     yes = bag_proportions(LABELS, BAGS)
     shares = {bag: {"no": 1.0 - share, "yes": share} for bag, share in yes.items()}
     plain, table = (
@@ -186,7 +186,7 @@ def test_a_table_of_two_classes_has_the_intervals_of_its_second_class():
     equal(table.groups, plain.groups)
 
 
-def test_as_many_bags_are_drawn_of_those_with_a_share_as_there_are():
+def test_resample_keeps_number_of_proportions():
     y = Y.copy()
     y["proportion"][BAGS > 1] = np.nan
     table = group_shares(y, CODE, InvCal().fit(X, y), X, n_draws=40).groups
@@ -194,7 +194,7 @@ def test_as_many_bags_are_drawn_of_those_with_a_share_as_there_are():
 
 
 @pytest.mark.parametrize("searched", [False, True])
-def test_a_posterior_of_a_pipeline_is_that_of_its_last_step(searched):
+def test_pipeline_posterior_is_of_last_step(searched):
     steps = make_pipeline(MinMaxScaler((-1, 1)), EcologicalRegression()).fit(X, Y)
     ridges = {"ecologicalregression__ridge": ["evidence"]}
     search = GridSearchCV(steps, ridges, cv=BagKFold(2)).fit(X, Y)
@@ -214,7 +214,7 @@ def interval_holds(X, bags, labels, group, seed):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("size", [2, 10])
-def test_an_interval_of_a_posterior_has_the_truth_as_often_as_it_says(size):
+def test_posterior_interval_has_nominal_coverage(size):
     """Where probabilities rise in a straight line: 27 of 30 times on average."""
     held = 0
     for seed in range(30):
@@ -227,7 +227,7 @@ def test_an_interval_of_a_posterior_has_the_truth_as_often_as_it_says(size):
 
 
 @pytest.mark.parametrize("n_done", [0, 19, 20])
-def test_an_interruption_keeps_the_resamples_that_are_done_if_they_are_enough(n_done):
+def test_interruption_keeps_finished_draws(n_done):
     real, done = estimates._resample, []
 
     def interrupted(*args):
@@ -287,7 +287,7 @@ def test_groups_are_a_column_several_columns_or_a_function():
     assert inside.groups.n[True] == (problem.X[:, 0] > 0).sum()
 
 
-def test_of_a_table_the_class_is_named_and_the_truth_has_names():
+def test_table_result_names_its_class():
     names = np.where(LABELS > 0, "ok", "defect")
     y = bag_target(Y["bag"], bag_proportions(names, Y))
     shares, plain = group_shares(y, CODE, y_true=names), group_shares(Y, CODE, y_true=LABELS)

@@ -61,7 +61,7 @@ def test_sampling_is_the_wilson_interval(level):
                 assert np.array_equal(Bags.from_target(y).count_range("sampling"), (lower, upper))
 
 
-def test_sampling_where_there_is_no_share_and_where_a_bag_is_cut():
+def test_sampling_epsilon_unknown_proportion_or_split_bag():
     y = bag_target([0, 0, 1, 1], [None, 0.5], [1, 0, 0, 0])
     assert sampling_epsilon(y)[0] == 1.0
     assert np.array_equal(Bags.from_target(y).count_range("sampling"), [[1, 0], [2, 2]])
@@ -101,7 +101,7 @@ def test_known_labels_beyond_a_share_within_its_tolerance(epsilon):
     ids=str,
 )
 @pytest.mark.parametrize("sign", [1, -1])
-def test_known_labels_beyond_a_share_are_named_with_the_epsilon_that_allows_them(model, sign):
+def test_known_labels_contradicting_proportion_name_epsilon(model, sign):
     y = bag_target([*"aaaabbbb"], [0.5, 0.5], sign * BEYOND["label"])
     with pytest.raises(InputError, match=r"bag 'a'.*0\.25 (suffices; known|is enough)"):
         clone(model).fit(INSTANCES, y)

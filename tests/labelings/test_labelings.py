@@ -105,7 +105,7 @@ def test_the_labeling_step_is_the_best_of_all_labelings(name, bags, data):
 
 @given(st.data())
 @examples(100)
-def test_of_labelings_as_good_the_best_along_the_ties_is_taken(data):
+def test_equal_labelings_are_ordered_by_ties(data):
     """Sums of these scores and weights are exact; of counts as good the smallest is taken."""
     bags = data.draw(bags_apart())
     scores = data.draw(arrays(st.sampled_from(TIES), bags.n_instances))
@@ -121,7 +121,7 @@ def test_of_labelings_as_good_the_best_along_the_ties_is_taken(data):
 
 @pytest.mark.parametrize("n", [5, 7, 10, 64])
 @pytest.mark.parametrize("gain", [0.25, 0.3, 1.0])
-def test_of_counts_as_good_the_smallest_is_taken_whatever_the_rounding(n, gain):
+def test_equal_counts_take_the_smallest(n, gain):
     """Each positive up to the proportion costs what it gains, but for the last bit."""
     counts = np.arange(n + 1)
     bags = Bags.from_target(bag_target(np.repeat(counts, n), counts / n))
@@ -204,7 +204,7 @@ def test_best_is_the_best_of_all_in_every_column(bags, epsilon, data):
 
 
 @given(bags_apart())
-def test_nearest_is_feasible_for_the_smallest_epsilon_whichever_class_is_positive(bags):
+def test_nearest_counts_have_smallest_epsilon(bags):
     rows, counts = every_labeling(bags)
     gaps = np.abs(counts - bags.proportions * bags.sizes)
     excess = (gaps - gaps.min(axis=0)).max(axis=1)

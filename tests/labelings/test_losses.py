@@ -42,7 +42,7 @@ def test_reduction_is_the_gain_of_a_flip_and_increases(name, scores):
 
 @given(LABELED_SCORES)
 @examples(150)
-def test_the_best_bias_is_in_the_middle_of_the_best_ones(problem):
+def test_best_bias_is_middle_of_optima(problem):
     """The cost is convex and linear between breakpoints, so the least one is at one of them."""
     labeling, scores = problem
     b, breakpoints = best_bias(labeling, scores), labeling - scores
@@ -90,7 +90,7 @@ TUBES = st.lists(st.tuples(SCORES, WIDTHS, SCORES, st.integers(0, 3)), min_size=
 
 @given(TUBES)
 @examples(150)
-def test_the_best_regression_bias_is_the_middle_of_the_best_ones(tube):
+def test_best_regression_bias_is_middle_of_optima(tube):
     targets, widths, scores, weights = tube
     assume(weights.any())
 

@@ -212,7 +212,7 @@ def comparisons():
     return [("one", rows), ("two", rows[:2])]
 
 
-def test_kinds_have_a_line_for_their_interval_and_a_curve_if_they_prove_something(comparisons):
+def test_bounds_plot_has_interval_and_curve(comparisons):
     figure = plotting.interval_comparison(comparisons)
     assert titles(figure) == ["one", "two"]
     first, second = figure.axes

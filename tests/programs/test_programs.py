@@ -141,7 +141,7 @@ def test_duals_of_the_svm_primal(bias, data):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_duals_of_the_svm_dual_are_the_slacks_and_the_bias(bias, data):
+def test_svm_dual_duals_are_slacks_and_bias(bias, data):
     case = CONTINUOUS[f"svm_dual-{bias}"](data)
     solution = solve(case.program, "clarabel", tol=1e-10)
     scores = data.F @ (data.F.T @ solution.variables["v"])
@@ -187,7 +187,7 @@ def inner_value(data, mu):
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
-def test_weights_of_the_epigraph_and_of_the_groups_minimize_the_inner_problem(data, solver):
+def test_epigraph_and_group_weights_minimize_inner_problem(data, solver):
     pytest.importorskip(solver)
     epigraph = solve(CONTINUOUS["mkl_epigraph"](data).program, solver)
     groups = solve(CONTINUOUS["mkl_group"](data).program, solver)
@@ -208,7 +208,7 @@ def test_weights_of_the_epigraph_and_of_the_groups_minimize_the_inner_problem(da
 
 
 @pytest.mark.parametrize("equal", [True, False])
-def test_mean_map_has_the_class_means_of_its_program_and_of_several_those_of_least_norm(equal):
+def test_mean_map_class_means_have_least_norm(equal):
     random = np.random.RandomState(0)
     X, ids = random.randn(20, 3), np.repeat(range(4), 5)
     shares = np.full(4, 0.2) if equal else np.array([0.0, 0.2, 0.4, 0.6])

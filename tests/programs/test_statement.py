@@ -60,7 +60,7 @@ def test_a_variant_prints_what_it_is():
     assert "minimize    norm(x, 2) + sum(huber(x, 2.0))" in str(mine)
 
 
-def test_latex_of_any_program_has_all_lines_and_no_bracket_left_open(program):
+def test_program_latex_is_complete_and_balanced(program):
     latex = program._repr_latex_()
     assert latex.count(" & ") + latex.count(r"\\ & ") >= 1
     assert latex.count(r" \\ ") == len(program.constraints)

@@ -122,7 +122,7 @@ def test_a_notebook_has_no_outputs_and_checks_what_it_says(path):
     assert "assert " in texts[checked + 1]
 
 
-def test_every_part_of_the_paper_is_cited_and_on_its_page():
+def test_every_paper_part_is_cited():
     page = (ROOT / "docs/paper.md").read_text(encoding="utf-8")
     for name, entry in paper_equations.equation_pages().items():
         assert entry, name

@@ -138,7 +138,7 @@ def opened_in_a_browser(window, address, notebook):
     window.wait_for_selector(".jp-CodeCell >> text=%pip install -q propcvx")
 
 
-def test_a_notebook_opens_in_a_browser_and_asks_for_nothing_but_python(browser, address):
+def test_notebook_runs_in_browser(browser, address):
     with browser.new_page() as window:
         refuse_others(window)
         with window.expect_request(lambda request: request.url.startswith(PYODIDE)):

@@ -35,7 +35,7 @@ def test_the_recipe_requires_what_the_package_requires():
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_names_every_action_by_the_hash_of_a_commit(workflow):
+def test_workflow_pins_actions_by_hash(workflow):
     text = workflow.read_text(encoding="utf-8")
     uses = re.findall(r"uses: (.*)", text)
     assert uses

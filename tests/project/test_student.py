@@ -36,7 +36,7 @@ def on_request(paths):
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_a_students_notebook_asks_for_names_of_the_question_in_place_of_solutions(path):
+def test_student_notebook_hides_solutions(path):
     cells = read(path)["cells"]
     solved = [cell for cell in cells if student.SOLUTION in student.tags(cell)]
     places = student.exercises(cells)

@@ -11,7 +11,7 @@ import study
 import truth
 
 
-def test_a_cell_is_measured_once_and_an_interruption_costs_only_the_one_at_work(tmp_path):
+def test_interrupted_study_keeps_finished_cells(tmp_path):
     cells = [{"split": s, "epsilon": e} for s, e in ((0, 0.0), (0, 0.125), (1, 0.0))]
     path, measured = tmp_path / "rows.csv", []
 
@@ -36,7 +36,7 @@ def test_no_true_labeling_is_better_than_a_proved_one(size, epsilon, C):
     assert row["true_value"] >= row["lower"] * (1.0 - 1e-5)
 
 
-def test_algorithm_1_leaves_even_the_true_labels_for_a_lower_objective(monkeypatch):
+def test_algorithm_1_leaves_true_labels(monkeypatch):
     monkeypatch.setattr(starts, "labeled", lambda name: [x[:80] for x in study.labeled(name)])
     rows = pd.DataFrame(starts.measure(0, "gaussians 10%", 8)).set_index("start")
     assert rows.objective["from true labels"] <= rows.objective[starts.TRUE]

@@ -48,7 +48,7 @@ def test_no_lower_bound_is_above_any_upper_bound():
     assert (diffrac["loss"], diffrac["lower"], diffrac["history"]) == ("square", None, [])
 
 
-def test_a_labeling_has_its_own_value_in_the_order_of_the_rows():
+def test_labeling_value_is_its_svm_value():
     problem, posed = small_problem(4, sizes=(4, 4)), {"kernel": "rbf", "gamma": 0.5}
     alone = bag_target(np.arange(8), (problem.labels > 0).astype(float))
     (row,) = compare_relaxations(problem.X, alone, 0.5, "diffrac", y_true=problem.labels, **posed)

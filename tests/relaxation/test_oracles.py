@@ -148,7 +148,7 @@ def unit(vector):
     return vector / np.linalg.norm(vector)
 
 
-def test_random_directions_are_those_of_the_seed_and_more_are_not_worse():
+def test_more_random_directions_are_not_worse():
     X, feasible, alpha = separation_problem(2, sizes=(6, 6, 6), n_features=5)
 
     def value(**options):

@@ -33,7 +33,7 @@ class Loose(AscentOracle):
         return replace(super().__call__(alpha), bound=0.5 * len(alpha) * norm**2)
 
 
-def test_an_oracle_of_ones_own_may_prove_a_bound_without_being_exact():
+def test_custom_oracle_may_prove_bound():
     rounds, planes = [], CuttingPlanes(oracle=Loose, max_cuts=7, tol=0.0)
     planes.relax(X, FEASIBLE, 1.0, on_round=rounds.append)
     lowers, uppers = [each.lower for each in rounds], [each.upper for each in rounds]
@@ -120,7 +120,7 @@ WRONG_RESULTS = [
 
 
 @pytest.mark.parametrize(("relaxation", "message"), WRONG_RESULTS)
-def test_an_unusable_result_of_a_relaxation_is_an_error_that_names_it(relaxation, message):
+def test_invalid_relaxation_result_raises(relaxation, message):
     with pytest.raises(InputError, match=message):
         ConvPropSVM(relaxation=relaxation).fit(X, Y)
 
@@ -135,7 +135,7 @@ def test_so_it_is_in_the_place_of_a_bound(relaxation, message):
     assert name in row["reason"]
 
 
-def test_a_lower_bound_above_the_best_labeling_is_found_out_wherever_it_came_first():
+def test_inconsistent_lower_bound_raises():
     """Nothing that it returns is above its upper bound; the search finds a better labeling."""
     liar = Own(lower=1.01 * BEST, upper=2.0 * BEST)
     with pytest.raises(InconsistentBoundsError, match="Own"):
@@ -192,7 +192,7 @@ NO_ANSWER = SolverError("no answer", "stub", "solver_error")
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_an_upper_bound_without_a_solver_is_that_of_the_best_multiple(scale, solver_raises):
+def test_upper_bound_uses_best_multiple(scale, solver_raises):
     solver_raises(NO_ANSWER)
     labeling = PROBLEM.labels.astype(float)
     along = X.T @ labeling

@@ -78,7 +78,7 @@ def test_bounds_hold_however_little_the_solver_does(
 
 @examples(10)
 @given(case=many_relaxable, C=st.sampled_from([0.1, 1.0]))
-def test_lifted_is_below_mixtures_of_labelings_and_both_below_the_best(case, C):
+def test_lifted_bound_below_mixture_below_best(case, C):
     lifted = Lifted().relax(*case, C, solve=Solve("clarabel"))
     mixed = ALL_CUTS.relax(*case, C)
     assert lifted.lower <= mixed.upper * (1.0 + 1e-9)
@@ -162,7 +162,7 @@ def test_a_quadratic_form_is_bounded_whatever_the_multipliers(case, seed):
 
 
 @pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.0), (1, 0.3), (3, 0.0)])
-def test_both_sides_of_the_lifted_svm_and_the_svm_of_its_matrix_agree(seed, epsilon):
+def test_lifted_svm_primal_dual_agree(seed, epsilon):
     features, feasible = relaxable(seed, epsilon, known=0.2 * (seed % 2))
     primal, dual = (
         solve(build(features, feasible, 0.5), "clarabel", residuals=False).value

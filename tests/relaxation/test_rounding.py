@@ -81,7 +81,7 @@ def test_polishing_ends_where_no_labeling_step_improves(seed):
 
 @examples(30)
 @given(seed=st.integers(0, 2**32 - 1), n_labelings=st.integers(1, 6), n=st.integers(1, 9))
-def test_soft_labelings_are_the_leading_eigenvector_and_the_mean_of_M(seed, n_labelings, n):
+def test_roundings_are_eigenvector_and_mean(seed, n_labelings, n):
     random = np.random.RandomState(seed)
     labelings = random.choice((-1.0, 1.0), size=(n_labelings, n))
     mu = random.dirichlet(np.ones(n_labelings))

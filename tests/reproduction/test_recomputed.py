@@ -72,7 +72,7 @@ def test_the_svm_with_labels_on_vote():
     assert np.allclose(answer, published(*place), rtol=0.0, atol=1e-12)
 
 
-def test_inv_cal_on_heart_is_support_vector_regression_on_the_means_of_bags():
+def test_inv_cal_heart_equals_svr_on_means():
     place = "table-linear", "heart", 8, "InvCal"
     answer = []
     for cell in cells_of(*place):

@@ -55,7 +55,7 @@ def test_uncorrected_it_is_the_paired_t_test():
     assert paired_p_value(np.array([0.0, 2.0]), np.zeros(2), 3).tolist() == [1.0, 0.0]
 
 
-def test_methods_are_compared_on_the_splits_of_whole_repetitions_that_both_have():
+def test_methods_compared_on_common_repetitions():
     shares = {"InvCal": [[0.80, 0.82, 0.81, 0.84, 0.80], [0.9] * 5, [0.5] * 5]}
     shares["MeanMap"] = [[0.78, 0.81, 0.80, 0.80, 0.79], [0.1] * 4]
     first, other = frames.paired_tests(points(shares)).sort_values("first").to_dict("records")
@@ -95,7 +95,7 @@ def test_an_entry_is_within_two_printed_deviations_whatever_its_own(off, side):
         assert frames.entries_of(points({"InvCal": shares}))["side"].tolist() == [side]
 
 
-def test_best_are_the_largest_mean_and_those_that_the_test_does_not_distinguish():
+def test_best_entries_by_paired_test():
     shares = {
         "alter-pSVM": [(0.90, 0.91, 0.92, 0.90, 0.91)],
         "conv-pSVM": [(0.91, 0.90, 0.90, 0.91, 0.91)],
@@ -106,7 +106,7 @@ def test_best_are_the_largest_mean_and_those_that_the_test_does_not_distinguish(
     assert set(entries[entries["best"]]["method"]) == {"alter-pSVM", "conv-pSVM"}
 
 
-def test_a_report_has_the_entries_beside_print_and_where_they_are_from(tmp_path):
+def test_report_has_entries_and_paper_values(tmp_path):
     shares = {"InvCal": [(0.80, 0.82, 0.81, 0.84, 0.80)], "conv-pSVM": [(0.9,) * 5]}
     write_parquet(made(shares), tmp_path / "cells.parquet")
     lines = report.report_text(tmp_path / "cells.parquet").splitlines()

@@ -24,7 +24,7 @@ def options(cell=CELL, **changed):
     return replace(cell, protocol=cell.protocol.with_options(**changed))
 
 
-def test_tables_have_the_cells_of_the_paper_and_no_cell_twice():
+def test_tables_plan_paper_cells_once():
     for name in ("table-linear", "table-rbf"):
         assert len({cell.key for cell in plan(name)}) == 7 * 6 * 4 * 5 * 5
     for name in EXPERIMENTS:

@@ -79,7 +79,7 @@ def test_a_last_line_that_is_not_whole_is_dropped(file, uninterrupted):
     assert content(file) == [row for row in uninterrupted[0] if row["key"] in keys]
 
 
-def test_results_go_through_parquet_and_the_last_file_has_the_result(file):
+def test_parquet_round_trip_keeps_last_result(file):
     run_plan(PLAN[:3], file, progress=False)
     first, compact = read_results(file), file.with_suffix(".parquet")
     line = json.loads(file.read_text().splitlines()[0])
@@ -109,7 +109,7 @@ def test_cells_of_another_file_are_not_computed_again(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("text", ["somebody's notes", '{"name": 1}\n', "[1]\n", "\x00\xff\n"])
-def test_a_file_of_something_else_is_refused_and_left_as_it_is(text, file):
+def test_foreign_results_file_is_refused(text, file):
     file.write_bytes(text.encode("latin-1"))
     for use in (lambda: run_plan(PLAN, file, progress=False), lambda: read_results(file)):
         with pytest.raises(InputError, match=r"results.jsonl cannot be used as a results file"):

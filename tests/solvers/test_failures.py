@@ -117,9 +117,7 @@ def test_a_failing_solver_is_a_named_error(name, solver, broken, break_solver):
 
 
 @each_method
-def test_an_answer_far_from_its_tolerance_is_an_error_that_names_the_gap(
-    name, solver, break_solver
-):
+def test_large_gap_raises_and_names_gap(name, solver, break_solver):
     break_solver(solver, wrong)
     with pytest.raises(SolverError, match=r"relative duality gap of [1-9]"):
         estimator(name, solver).fit(X, Y)
@@ -184,7 +182,7 @@ READABLE = {
 @pytest.mark.filterwarnings("error::propcvx.errors.InaccurateSolutionWarning")
 @pytest.mark.parametrize("seed", first(1, range(3)))
 @pytest.mark.parametrize("name", READABLE)
-def test_of_a_small_problem_the_cvxpy_program_is_what_is_solved(name, seed):
+def test_small_problem_solves_cvxpy_program(name, seed):
     problem = small_problem(seed, sizes=(8,) * 25, n_features=5)
     clf = clone(READABLE[name]).fit(problem.X, problem.y)
     assert {record.solver for record in clf.history_} <= {"clarabel", "piqp"}
@@ -193,7 +191,7 @@ def test_of_a_small_problem_the_cvxpy_program_is_what_is_solved(name, seed):
 @pytest.mark.filterwarnings("ignore:clarabel stopped before its tolerance")
 @pytest.mark.parametrize("seed", first(1, range(3)))
 @pytest.mark.parametrize("master", ["group", "epigraph"])
-def test_the_masters_of_a_fit_are_solved_as_their_cvxpy_programs_would_be(master, seed):
+def test_masters_agree_with_cvxpy_programs(master, seed):
     problem = small_problem(seed, sizes=(8,) * 25, n_features=5)
     planes = CuttingPlanes(master=master, max_cuts=6, tol=0.0)
     fast = ConvPropSVM(relaxation=planes, solver_tol=1e-8).fit(problem.X, problem.y)
@@ -235,7 +233,7 @@ def test_no_step_of_newton_s_method_is_an_early_stop():
     assert solve(DUAL, "newton", max_iter=0, warn=False).status == cp.USER_LIMIT
 
 
-def test_a_limit_of_seconds_is_for_all_solvers_of_one_call():
+def test_time_limit_covers_all_solvers():
     program = ProgramAt("lifted_svm_dual", 60)()
     solution = Solve(["scs", "clarabel"], tol=1e-12, time_limit=0.05)(program)
     assert (solution.solver, solution.status) == ("scs", cp.USER_LIMIT)

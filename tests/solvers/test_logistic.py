@@ -48,7 +48,7 @@ MOVED = [(1e-6, 0.0), (1e-3, 0.0), (1e3, 0.0), (1e6, 0.0), (1.0, 1e2), (1.0, 1e4
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("lam", [1e-8, 1e-2, 1e2])
-def test_other_units_and_with_a_bias_other_origins_are_the_same_problem(lam, bias):
+def test_units_and_origins_do_not_change_solution(lam, bias):
     plain = solve(model(50, 3, lam=lam, bias=bias), "logistic", residuals=False)
     assert plain.status == "optimal"
     for scale, offset in MOVED if bias and lam == 1e-2 else MOVED[:4]:

@@ -56,7 +56,7 @@ def test_repeated_labelings_and_instances_without_features():
     assert solve(program, NAME).value == pytest.approx(solve(once, NAME).value, rel=1e-7)
 
 
-def test_what_it_does_not_reach_it_says_and_its_bounds_still_hold():
+def test_unreached_tolerance_keeps_valid_bounds():
     features, labelings = problem(4, 40, 6, 5)
     best = solve(mkl_epigraph(features, labelings, 1.0), NAME).value
     early = MASTERS["epigraph"](features, 1.0, Solve(NAME, options={"max_iter": 3}))(labelings)

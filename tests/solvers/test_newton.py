@@ -229,7 +229,7 @@ def test_a_master_of_one_cut(name, C, form, spread):
     assert residuals.duality_gap <= 1.1e-7 * abs(answer.value)
 
 
-def test_beyond_teaching_size_it_is_asked_first_for_one_cut_and_few_features():
+def test_mkl_solver_first_for_large_one_cut():
     X, labelings = np.random.default_rng(6).normal(size=(1100, 5)), np.ones((2, 1100))
     labelings[0, X[:, 0] > 0.1 * X[:, 1]] = -1.0
     features, _ = FeatureMap.fit(X, Kernel()).lifted("center")
@@ -270,7 +270,7 @@ def test_libsvm_in_other_units_has_the_same_answer(C):
 
 
 @pytest.mark.parametrize("C", [1e2, 1e4, 1e6])
-def test_what_libsvm_does_not_reach_it_says_and_the_next_is_asked(C):
+def test_libsvm_above_tolerance_asks_next_solver(C):
     features, labeling = bags_of_normals(40, 3)
     program = svm_dual(features).set(**svm_dual_parameters(labeling, C))
     exact = solve(program, "newton", tol=1e-9, residuals=False).value

@@ -146,7 +146,7 @@ def test_any_point_of_a_quadratic_program_against_its_kkt_system(seed, maximize)
 
 @given(seed=st.integers(0, 10_000))
 @examples(15)
-def test_any_point_of_a_second_order_cone_program_against_its_kkt_system(seed):
+def test_socp_residuals_agree_with_kkt(seed):
     random = np.random.RandomState(seed)
     A, b, c, q = random.randn(3, 4), random.randn(3), random.randn(4), random.randn(4)
     x = cp.Variable(4)

@@ -58,7 +58,7 @@ def test_every_program_has_a_solver_and_every_solver_a_program():
     assert solvers == set(INSTALLED)
 
 
-def test_a_solver_of_cvxpy_that_is_not_in_the_table_is_asked_by_its_name():
+def test_cvxpy_solver_outside_table_by_name():
     program = CASES["linear_separation"](TINY).program
     assert "scipy" not in SOLVERS
     assert "scipy" not in solvers_for(program)
@@ -79,7 +79,7 @@ def test_a_solver_of_cvxpy_that_is_not_in_the_table_is_asked_by_its_name():
         ("svm_dual-False", "libsvm", "knows one structure"),
     ],
 )
-def test_a_solver_that_cannot_do_the_class_names_those_that_can(name, solver, what):
+def test_unsupported_solver_names_alternatives(name, solver, what):
     program = CASES[name](TINY).program
     with pytest.raises(UnsupportedSolverError) as caught:
         solve(program, solver)
@@ -163,7 +163,7 @@ def test_tol_is_handed_over_and_options_override_it(solver, monkeypatch):
 
 
 @pytest.mark.parametrize("solver", INSTALLED)
-def test_an_option_that_a_solver_does_not_have_is_no_reason_to_ask_the_next(solver):
+def test_unknown_option_raises_without_fallback(solver):
     beside = ".*" if solver == "scip" else ""  # CVXPY names all options that it was given
     with pytest.raises(InputError, match=rf"has no options \[{beside}'max_iterz'\]"):
         solve(case_for(solver).program, [(solver, {"max_iterz": 1}), solver])
@@ -177,7 +177,7 @@ def set_svm(program, y, C):
     return program.set(**(programs.svm_dual_parameters(y, C) if dual else {"y": y, "C": C}))
 
 
-def test_an_answer_is_kept_where_the_solver_fails_when_asked_for_more():
+def test_failed_refinement_keeps_solution():
     def run(program, options, warm):
         if options["tol"] < 1e-4:
             raise SolverError("too much", "half", "solver_error")
@@ -209,7 +209,7 @@ def test_a_solver_is_right_or_says_that_it_is_not(solver):
 
 @pytest.mark.parametrize("build", [programs.svm_primal, programs.svm_dual])
 @pytest.mark.parametrize("solver", QP_SOLVERS)
-def test_answers_for_new_parameters_are_those_of_a_program_built_anew(solver, build):
+def test_new_parameters_equal_new_program(solver, build):
     """Also with solvers in turn, each of which compiles the program."""
     random = np.random.default_rng(1)
     features = random.normal(size=(24, 3))
@@ -322,7 +322,7 @@ def test_the_first_of_several_that_reaches_its_tolerance_answers(
     assert solution.solver in answered
 
 
-def test_of_several_that_stop_early_the_best_answers_with_a_warning(program):
+def test_best_of_inaccurate_solutions_warns(program):
     with pytest.warns(InaccurateSolutionWarning, match="clarabel stopped"):
         assert solve(program, ["clarabel", "osqp"], max_iter=1).solver == "clarabel"
 
@@ -330,7 +330,7 @@ def test_of_several_that_stop_early_the_best_answers_with_a_warning(program):
 # Residuals
 
 
-def test_an_answer_that_residuals_do_not_cover_is_given_with_a_warning():
+def test_unchecked_residuals_warn():
     x = cp.Variable(2, name="x")
     cone = cp.constraints.RelEntrConeQuad(x[0], x[1], cp.Constant(1.0), 3, 3)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 2)), [cone])
@@ -340,7 +340,7 @@ def test_an_answer_that_residuals_do_not_cover_is_given_with_a_warning():
     assert answer.variables["x"] == pytest.approx([2.0, 2.0], abs=1e-4)
 
 
-def test_a_wrong_answer_is_not_optimal_and_the_next_solver_is_asked():
+def test_incorrect_solution_asks_next_solver():
     def run(program, options, warm):
         return Solution(cp.OPTIMAL, {"x": np.array([1.0, 0.0])}, {"constraint 0": np.array(1.0)})
 

@@ -45,7 +45,7 @@ def factored(gram):
 
 @pytest.mark.parametrize("order", [slice(None), [3, 3, 9, 0, 3, 5, 0, 1]])
 @pytest.mark.parametrize("name", KERNELS)
-def test_features_are_a_factor_and_a_precomputed_matrix_has_the_same(name, order, X):
+def test_features_factorize_gram_matrix(name, order, X):
     """In any order of the instances, some of which may be equal."""
     kernel, X = KERNELS[name], X[order]
     features = FeatureMap.fit(X, kernel).features
@@ -61,7 +61,7 @@ def test_features_are_a_factor_and_a_precomputed_matrix_has_the_same(name, order
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 5))
 @examples(30)
-def test_a_gram_matrix_of_low_rank_has_few_features_and_dual_coefficients(seed, n, rank):
+def test_low_rank_gram_has_few_features(seed, n, rank):
     gram = low_rank(np.random.RandomState(seed), n, rank)
     feature_map = factored(gram)
     features = feature_map.features
@@ -111,7 +111,7 @@ def test_a_gram_matrix_in_single_precision_is_forgiven():
 
 
 @pytest.mark.parametrize("kernel", [Kernel("precomputed"), Kernel(lambda X, Z: X)])
-def test_a_gram_matrix_that_is_given_is_left_as_it_was(kernel, X):
+def test_given_gram_matrix_is_not_changed(kernel, X):
     gram = KERNELS["rbf"](X, X)
     before = gram.copy()
     FeatureMap.fit(gram, kernel)
@@ -206,7 +206,7 @@ FAR_APART = {
 @pytest.mark.parametrize("C", first(1, [1e8, 1.0]))
 @pytest.mark.parametrize("name", FAR_APART)
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-def test_the_best_labeling_by_the_gram_matrix_is_inside_the_interval(name, C):
+def test_gram_best_labeling_inside_bounds(name, C):
     kernel, X = FAR_APART[name]
     gram, bags = kernel(X, X), np.arange(6) // 3
     low, high = best_of_all(gram, bags, [1, 2], C)
@@ -250,7 +250,7 @@ def test_an_instance_at_a_distance_keeps_a_gaussian_kernel_semidefinite():
     InvCal(kernel="rbf", gamma=0.2).fit(X, y)
 
 
-def test_a_bound_that_the_factor_spoils_is_lowered_with_a_warning():
+def test_inexact_factor_lowers_bound_and_warns():
     X = near_twins(5e-6)
     y, options = bag_target(np.arange(6) // 3, [1 / 3, 2 / 3]), {"kernel": "rbf", "gamma": 1.0}
     with warnings.catch_warnings():

@@ -22,7 +22,7 @@ def two_threads():
         yield
 
 
-def test_small_work_has_one_thread_and_large_work_what_there_is_also_after_an_error():
+def test_small_fits_use_one_thread():
     with one_thread(SMALL):
         assert blas_threads() == 1
     with one_thread(SMALL + 1):
