@@ -1,4 +1,4 @@
-"""Estimates from proportions alone of how well a classifier predicts."""
+"""Estimates of the accuracy of a classifier, from proportions alone."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from propcvx.checks import check_same_length, check_same_order
 from propcvx.errors import InputError, PropCVXWarning, suppress_warnings
 
 FOLDS = 5
-"""Parts of the bags that are held out in turn, if there are so many bags."""
+"""Number of parts of the bags that are held out in turn, if there are as many bags."""
 
 CHANCE = 1.64
-"""In one of twenty problems without any relation the correlation on held-out bags is more than so
-many standard errors below 0."""
+"""Number of standard errors below 0 that the correlation on held-out bags exceeds in 1 of 20
+problems without any relation."""
 
 
 @dataclass(frozen=True)
 class FitCheck:
-    """Estimates of how well a classifier predicts, by proportions alone.
+    """Estimates of the accuracy of a classifier, from proportions alone.
 
     Attributes
     ----------
     expected_accuracy : float
-        Accuracy on the training instances if their probabilities are right, after these are moved
+        Accuracy on the training instances if their probabilities are correct, after these are moved
         towards their mean by ``slope``.
     majority_accuracy : float
         Accuracy of predicting the majority class for all instances.
@@ -44,9 +44,9 @@ class FitCheck:
         :math:`R^2` of these mean probabilities as predictions of the proportions, see
         :func:`propcvx.bags.metrics.bag_r2_score`; NaN if all proportions are equal.
     slope : float
-        Calibration slope: that of a regression of the proportions of held-out bags on their mean
-        probabilities, weighted by size, and clipped to [0, 1].  Below 1 the probabilities are too
-        extreme, and with 0 they say nothing.  0 if all proportions are equal.
+        Calibration slope: the slope of a regression of the proportions of held-out bags on their
+        mean probabilities, weighted by size, and clipped to [0, 1].  Below 1 the probabilities are
+        too extreme, and with 0 they are uninformative.  0 if all proportions are equal.
     n_bags : int
         Number of bags with a proportion.
     minority_fraction : float
@@ -63,9 +63,9 @@ class FitCheck:
 
     @property
     def is_poor(self) -> bool:
-        """Whether the expected accuracy is below that of predicting the majority class.
+        """Whether the expected accuracy is below the accuracy of predicting the majority class.
 
-        Not where no instance is predicted to be of the minority class.  False proves nothing.
+        False if no instance is predicted to be of the minority class.  False proves nothing.
         """
         return self.expected_accuracy < self.majority_accuracy and self.minority_fraction > 0.0
 
@@ -100,7 +100,7 @@ class FitCheck:
 
 
 def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = None) -> FitCheck:
-    """Estimate from proportions alone how well a method predicts.
+    """Estimate the accuracy of a method from proportions alone, with held-out bags.
 
     The method is fitted to all bags.  Then the bags are divided into five parts (or one for each
     bag, if there are fewer); each part is held out once, and the method is fitted to the others.
@@ -170,7 +170,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
 
 
 def _slope(x: Array, y: Array, weights: Array) -> float:
-    """Slope of the weighted regression of y on x, clipped to [0, 1]; 0 if all x are equal."""
+    """Compute the weighted slope of y on x, clipped to [0, 1]; 0 if all x are equal."""
     centered = x - np.average(x, weights=weights)
     square = float(weights @ np.square(centered))
     return float(np.clip((weights * centered) @ y / square, 0.0, 1.0)) if square > 0.0 else 0.0
@@ -179,10 +179,10 @@ def _slope(x: Array, y: Array, weights: Array) -> float:
 def predicted(
     model: Any, X: Any, y: NDArray[np.void], train: Indices, test: Indices
 ) -> tuple[Mask, Array]:
-    """Which instances a fit to others predicts positive, and with what probability.
+    """Fit a clone to some instances; predict positives and probabilities of other instances.
 
-    The fit is of a clone, to the rows ``inside`` of X and their targets y.  The model is refused if
-    it does not learn from bags: many classifiers of scikit-learn take each bag for a class.
+    The clone is fitted to the rows ``inside`` of X and their targets y.  A model that does not
+    learn from bags raises: many classifiers of scikit-learn take each bag for a class.
     """
     needed = "needed is a classifier that learns from bags, with predict_proba after a fit to them"
     last = model

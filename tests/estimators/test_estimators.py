@@ -213,7 +213,7 @@ def test_equal_proportions_are_said_and_labels_do_not_go_by_rounding(
 ):
     y, told = bag_target(problem.y["bag"], [share] * 3), "all bags have the same proportion"
     if isinstance(method, MeanMap):
-        told = "the proportions of the bags hardly determine the class means"
+        told = "the proportions of the bags do not identify the class means"
     with pytest.warns(IllPosedWarning, match=told) as record:
         clf = clone(method).set_params(kernel=kernel).fit(problem.X, y)
     assert [warning.filename for warning in record] == [__file__]
@@ -307,7 +307,7 @@ def test_labels_that_are_certainly_worse_than_one_class_warn_and_others_do_not()
         with warnings.catch_warnings(record=True) as record:
             warnings.simplefilter("always")
             warn_if_poor(Bags.from_target(y), labels)
-        assert poor == any("more of them are wrong" in str(each.message) for each in record)
+        assert poor == any("their error is larger" in str(each.message) for each in record)
         warned.append(poor)
     assert 5 < sum(warned) < 55
 
