@@ -291,7 +291,7 @@ def test_of_a_table_the_class_is_named_and_the_truth_has_names():
     names = np.where(LABELS > 0, "ok", "defect")
     y = bag_target(Y["bag"], bag_proportions(names, Y))
     shares, plain = group_shares(y, CODE, y_true=names), group_shares(Y, CODE, y_true=LABELS)
-    assert str(shares) == f"Shares of 'ok'\n{plain}"
+    assert str(shares) == f"Rates of 'ok'\n{plain}"
     with pytest.raises(InputError, match=r"y_true must be names of classes, \['defect', 'ok'\]"):
         group_shares(y, CODE, y_true=LABELS)
 
