@@ -55,7 +55,7 @@ class NodeRecord:
         A lower bound on the labelings of the node.
     status : str
         ``"branched"``, ``"closed"``, ``"listed"`` if one block is left, so that the value of each
-        of its labelings is known, or ``"open"`` if the search ended before.
+        of its labelings is known, or ``"open"`` if it was not needed any more.
     sizes : tuple of int
         Number of labelings that are left of each block.
     seconds : float
