@@ -362,7 +362,7 @@ def _not_finite(solver: str, program: Program, answer: Solution) -> SolverError:
 
 
 def _rank(answer: Solution) -> tuple[bool, float]:
-    """Sort key: optimal solutions first, then by the smallest gap."""
+    """Return the sort key: optimal solutions first, then by the smallest gap."""
     return answer.status != cp.OPTIMAL, np.inf if answer.gap is None else answer.gap
 
 

@@ -40,11 +40,12 @@ MIQP = MILP | {ProblemClass.MIQP}
 
 
 HIGHS_STEPS = 100_000
-"""Iteration limit of HiGHS for quadratic programs: a second with tens of variables."""
+"""Iteration limit of HiGHS for quadratic programs, some of which do not end without it: a second
+with tens of variables."""
 
 
 def highs_options(tol: float) -> dict[str, Any]:
-    """Return tolerances of at least 1e-10, and an iteration limit for quadratic programs."""
+    """Return tolerances of at least 1e-10, the least of HiGHS, and an iteration limit."""
     names = ("primal_feasibility_tolerance", "dual_feasibility_tolerance", "mip_rel_gap")
     tolerances = dict.fromkeys((*names, "mip_feasibility_tolerance"), max(tol, 1e-10))
     return {**tolerances, "qp_iteration_limit": HIGHS_STEPS}
