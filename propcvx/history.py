@@ -58,7 +58,7 @@ _ADVICE = {
     StopReason.MAX_CUTS: "a larger max_cuts continues; more cuts do not always classify better",
     StopReason.MAX_ROUNDS: "a larger max_iter continues",
     StopReason.INTERRUPTED: "what had been reached is kept; another call that starts there goes on",
-    StopReason.SOLVER_FAILED: "what had been reached is kept; another solver, or several, may do",
+    StopReason.SOLVER_FAILED: "finished rounds are kept; try another solver, or several",
     StopReason.PROVED: "nothing; the labeling is optimal to the tolerance",
     StopReason.OUT_OF_TIME: "what is proved is kept; with more time another call proves more",
     StopReason.EXHAUSTED: "bounds with 'branch_and_bound' go on until the bounds meet",

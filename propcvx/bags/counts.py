@@ -223,8 +223,8 @@ def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> N
         advice = "known labels contradict the nearest counts"
     else:
         advice = (
-            "epsilon='rounding' takes the nearest counts, and 'sampling' is for shares of more "
-            "people than these"
+            "epsilon='rounding' takes the nearest counts, and 'sampling' is for "
+            "proportions of more people than these"
         )
     raise InfeasibleLabelingError(
         f"no labeling has the proportions of {wrong.sum()} of {bags.n_bags} bags within {within}: "

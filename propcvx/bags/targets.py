@@ -166,7 +166,7 @@ def _matched(
         array = np.asarray(rows, dtype=object)
         if array.shape != (len(ids),):
             raise InputError(
-                f"proportions must have one entry, or row of shares, per bag: {len(ids)} bags "
+                f"proportions must have one entry, or row, per bag: {len(ids)} bags "
                 f"{some_of(ids)}, got an array of shape {array.shape}"
                 f"{_OF_ROWS if array.shape == codes.shape else ''}."
             )
@@ -191,7 +191,7 @@ def _matched(
 
 
 _OF_ROWS = (
-    "; if each row has the share of its bag, "
+    "; if each row has the proportion of its bag, "
     "pandas.Series(proportions).groupby(list(bags)).first() has one per bag"
 )
 """Advice if there are as many proportions as instances."""
@@ -237,7 +237,7 @@ def _named_rows(proportions: Any, classes: Any) -> Any:
         return [dict(zip(names, row, strict=True)) for row in array]
     if classes is not None:
         raise InputError(
-            "classes names the columns of an array with a row of shares per bag, and proportions "
+            "classes names the columns of an array with a row for each bag, and proportions "
             "are one number per bag, or have names themselves."
         )
     return proportions
@@ -257,16 +257,16 @@ def _class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Array, 
     for k, (bag, row) in enumerate(zip(ids, rows, strict=True)):
         if not isinstance(row, Mapping) or set(row) != set(names):
             raise InputError(
-                f"proportions must give every bag a share of the same classes: one has {names}, "
+                f"proportions must have for every bag the same classes: one has {names}, "
                 f"bag {bag!r} has {row!r}; write 0.0 where a class is not in a bag, and leave out "
-                "the instances of a bag whose shares are not known."
+                "the instances of a bag whose proportions are not known."
             )
         named = {f"{bag!r}, class {name!r}": row[name] for name in names}
         shares[k] = [check_share(share, of, optional=False) for of, share in named.items()]
         if abs(fsum(shares[k]) - 1.0) > UNIT_SUM:
             raise InputError(
                 f"proportions must sum to one in every bag, got {fsum(shares[k]):g} in bag {bag!r} "
-                f"over the classes {names}; rounded shares of a DataFrame sum to one after "
+                f"over the classes {names}; rounded rows of a DataFrame sum to one after "
                 "proportions.div(proportions.sum(axis=1), axis=0)."
             )
     nowhere = [name for name, column in zip(names, shares.T, strict=True) if not column.any()]

@@ -144,7 +144,7 @@ def _pooch() -> Any:
 
 
 def _check_content(path: Path, file: DataFile) -> None:
-    anew = f"remove it, and it is fetched anew from {file.url}"
+    anew = f"remove it, and it is fetched again from {file.url}"
     try:
         if file.columns:
             digest = hash_of_cells(path, file.columns.split())

@@ -33,13 +33,13 @@ class Calibration:
     binomial deviance, :math:`-\sum_k n_k (p_k \log q_k + (1 - p_k) \log(1 - q_k))`.  As with
     Platt (1999), of :math:`N_+` positives each counts as :math:`(N_+ + 1) / (N_+ + 2)` and of
     :math:`N_-` negatives each as :math:`1 / (N_- + 2)`, so that the curve is never a step; with
-    bags of one instance it is his.  With larger bags the deviance is not convex, and the curve is
+    singleton bags it is his curve.  With larger bags the deviance is not convex, and the curve is
     the best of a few descents.
 
-    This takes labels to depend on the score alone, in the same way in all bags.  The slope a is at
-    most :attr:`steepest`, what it is where scores depend on the label alone, in two normal classes.
-    In random bags both are so.  Where bags differ, at best one mostly is, and the other makes the
-    curve too steep, so that the flatter one is taken.
+    The fit assumes that labels depend on the score alone, in the same way in all bags.  The slope a
+    is at most :attr:`steepest`, which assumes that scores depend on the label alone, in two normal
+    classes.  In random bags both assumptions hold.  If bags differ, at best one mostly holds, and
+    the other makes the curve too steep, so that the smaller slope is used.
 
     Attributes
     ----------

@@ -71,7 +71,7 @@ class ConvPropSVM(BagClassifier):
     bias : "bags" or "none"
         The bias that is added to the classifier: that of least bag error on the training bags
         (:func:`propcvx.bags.metrics.least_error_bias`), or none, as in the paper.  Without a bias
-        the plane of centered features goes through their mean, whatever the proportions are.
+        the plane of centered features goes through their mean for any proportions.
     relaxation : str or object
         ``"cutting_planes"``, which is Algorithm 2 with one cut; ``"lifted"``,
         ``"mixed_integer"``, and, with the square loss, ``"diffrac"``.  Or

@@ -118,7 +118,7 @@ class MeanMap(BagMeanClassifier):
         Whether there is an (unregularized) bias.
     bag_weights : "uniform", "size", array of shape (n_bags,), dict or pandas Series
         Weights of the bags in the least squares: equal, by number of instances, or as given.
-        Labels known inside a bag are bags of one, and share its weight with the rest by the number
+        Labels known inside a bag are singleton bags, and divide its weight with the rest by number
         of instances.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
@@ -273,7 +273,7 @@ class InvCal(BagMeanClassifier):
         Divide epsilon by :math:`p_k (1 - p_k)`, so that it is in units of the proportion.
     bag_weights : "uniform", "size", array of shape (n_bags,), dict or pandas Series
         Factor of C_p for each bag: 1 (the paper), the bag's number of instances, or as given.
-        Labels known inside a bag are bags of one, and share its weight with the rest by the number
+        Labels known inside a bag are singleton bags, and divide its weight with the rest by number
         of instances.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;

@@ -18,13 +18,13 @@ from propcvx.programs import second_moments
 from propcvx.svm.kernels import FeatureMap
 
 BAGS_OF_A_COMPONENT = 10
-"""How many bags there are at least for each principal component that is kept by default.
+"""Least number of bags for each principal component that is kept by default.
 
 Eigenvalues of a covariance between bags err by about the root of the components per bag.
 """
 
 STANDARD_ERRORS = 2.0
-"""How many of them a correlation is from 0 that tells the sign."""
+"""Number of standard errors from 0 above which a correlation determines the sign."""
 
 NOTHING = 1e-8
 """Degrees of freedom, and eigenvalues of M in features of total covariance I, that count as 0."""
@@ -86,7 +86,7 @@ class SecondMoments(OneProgramClassifier):
     objective_ : float
         The value of the program.
     solution_ : Solution, with two classes
-        The solver's answer, in the components; the larger the first eigenvalue of its M is beside
+        The solution, in the components; the larger the first eigenvalue of its M is relative to
         the others, the better.
     history_ : History
         One round: objective, solver, status and time.
@@ -178,16 +178,16 @@ class SecondMoments(OneProgramClassifier):
 
 
 def pooled_covariances(rows: Array, bags: Bags) -> tuple[Array, Array, Array]:
-    r"""Covariances inside bags of equal size and share, pooled, and that of all instances.
+    r"""Compute covariances inside bags, pooled by size and proportion, and of all instances.
 
     With weights :math:`c_i` in a bag of sum C, the sum of squares is divided by
-    :math:`C - \sum_i c_i^2 / C`, which has the same expectation, and is n - 1 where all are 1.
+    :math:`C - \sum_i c_i^2 / C`, which has the same expectation, and is n - 1 if all are 1.
 
     Parameters
     ----------
     rows : array of shape (n_instances, r)
     bags : Bags
-        With shares; bags of one with the share 0, and with the share 1, are one bag.
+        Bags with proportions; singleton bags with the proportion 0, and those with 1, are one bag.
 
     Returns
     -------

@@ -28,7 +28,7 @@ def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
     Parameters
     ----------
     bags : Bags
-        The bags; labels that are known are constraints.
+        The bags; known labels are constraints.
     loss : ProportionLoss
         The loss :math:`L_p`.
 
@@ -82,7 +82,7 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
     Parameters
     ----------
     feasible : FeasibleLabelings
-        The counts that are allowed; labels that are known are constraints.
+        The feasible counts; known labels are constraints.
 
     Returns
     -------

@@ -86,7 +86,7 @@ class Program:
             if len(named) < len(parts):
                 raise InputError(
                     f"{self.name} has several {what} of the same name: it has {len(parts)}, and "
-                    f"their names are {list(named)}; give each a name of its own."
+                    f"their names are {list(named)}; give each a different name."
                 )
         parts = (problem.objective, *problem.constraints)
         if wrong := [str(part) for part in parts if not part.is_dcp()]:
@@ -197,7 +197,7 @@ class Program:
             if not isinstance(constraint, cp.Constraint):
                 raise InputError(
                     f"{label} must be a constraint of CVXPY, got {constraint!r}; w >= 0 of a "
-                    "variable w is one, and each has a label of its own."
+                    "variable w is one, and each needs a different label."
                 )
         objective = self.problem.objective
         return build(self.name, self.equation, objective, {**self.constraints, **constraints})

@@ -55,7 +55,7 @@ def psvm(
     features : array of shape (N, r)
         F, one row per instance.
     bags : Bags
-        The bags; labels that are known are constraints.
+        The bags; known labels are constraints.
     C : float or array of shape (N,)
         Weight of the hinge loss, of each instance where it is an array.
     weights : array of shape (K,)

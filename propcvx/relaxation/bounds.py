@@ -35,8 +35,8 @@ def check_consistent(who: str, lower: float, upper: float) -> None:
     if not lower <= upper + CROSSED * abs(upper):
         raise InconsistentBoundsError(
             f"{who}: the lower bound {lower:.6g} is above the upper bound {upper:.6g}, so one of "
-            "them is none; a lower bound has to hold for every feasible labeling, a solver's "
-            "error counted in, and minus infinity says that nothing is proved."
+            "them is invalid. A lower bound must hold for every feasible labeling and include a "
+            "solver's error; return minus infinity if nothing is proved."
         )
 
 

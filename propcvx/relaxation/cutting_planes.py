@@ -1,6 +1,6 @@
 r"""Algorithm 2: cutting planes for the relaxation eq:convex_4.
 
-The loop receives the restricted master and the oracle, and knows neither.
+The restricted master and the oracle are arguments of the loop.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ def simple_mkl(inner: Callable[[Array], Trial], mu: Array) -> Trial:
         point = reached
     warn(
         f"SimpleMKL stopped with a gap of {point.gap:.3g} at the value {point.value:.6g}; a "
-        "tighter tol of its inner solver, or the epigraph form, may do.",
+        "tighter tol of its inner solver, or the epigraph form, may help.",
         InaccurateSolutionWarning,
     )
     return point

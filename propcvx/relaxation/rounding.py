@@ -64,7 +64,7 @@ class SoftRounding:
     def __call__(
         self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Weight
     ) -> Separator:
-        """Round."""
+        """Round M to a real-valued labeling and its separator."""
         labeling = self.labeling(result)
         weights = result.plane(features, labeling, C)
         sign = by_bags(features @ weights, feasible)
@@ -126,7 +126,7 @@ class FeasibleRounding:
     def __call__(
         self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Weight
     ) -> Separator:
-        """Round."""
+        """Round M to the best of some feasible labelings and its SVM."""
         svm = LabelingSVM(features, C)
         best = svm.best(candidates_of(result, feasible))
         return alternated(best, svm, feasible) if self.polished else best

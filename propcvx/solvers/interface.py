@@ -43,10 +43,9 @@ SHORTEST = 1e-3
 """Seconds for a solver if the time limit is over before the first call."""
 
 _ADVICE = {
-    cp.INFEASIBLE: "the constraints contradict each other, or the solver errs: another one may "
-    "tell",
-    cp.UNBOUNDED: "the objective is unbounded, or the solver errs: another one may tell",
-    cp.SOLVER_ERROR: "another solver may do",
+    cp.INFEASIBLE: "the constraints contradict each other, or the solver errs: try another solver",
+    cp.UNBOUNDED: "the objective is unbounded, or the solver errs: try another solver",
+    cp.SOLVER_ERROR: "try another solver",
 }
 
 SolverName = str | Solver
@@ -312,7 +311,7 @@ def check_gap(solver: str, program: str, answer: Solution, tol: float, limited: 
     stopped = limited and answer.status == cp.USER_LIMIT
     if answer.gap is not None and answer.gap > max(times * tol, least) and not stopped:
         claimed = answer.status == cp.OPTIMAL
-        advice = "a tighter tol or another solver may do" if claimed else ADVICE
+        advice = "use a tighter tol or another solver" if claimed else ADVICE
         raise SolverError(
             f"{solver} answered {program} with a relative duality gap of {answer.gap:.3g}, far "
             f"above the tolerance of {tol:g} (status {answer.status!r}); {advice}.",
@@ -343,7 +342,7 @@ def _check_answer(solver: str, program: Program, answer: Any) -> None:
         raise SolverError(f"{solver} returned {returned}.", solver, cp.SOLVER_ERROR)
     values: list[Any] = [answer.variables.get(name) for name in program.variables]
     if answer.status not in USABLE or any(value is None for value in values):
-        advice = _ADVICE.get(answer.status, "a looser tol or another solver may do")
+        advice = _ADVICE.get(answer.status, "try a looser tol or another solver")
         message = f"{solver} has no answer to {program.name}: status {answer.status!r}; {advice}."
         raise SolverError(message, solver, answer.status)
     for value, (name, variable) in zip(values, program.variables.items(), strict=True):
@@ -357,7 +356,7 @@ def _check_answer(solver: str, program: Program, answer: Any) -> None:
 
 def _not_finite(solver: str, program: Program, answer: Solution) -> SolverError:
     values = f"values that are not finite (status {answer.status!r})"
-    message = f"{solver} answered {program.name} with {values}; another solver may do."
+    message = f"{solver} answered {program.name} with {values}; try another solver."
     return SolverError(message, solver, answer.status)
 
 

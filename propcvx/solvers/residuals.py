@@ -72,7 +72,7 @@ class Residuals:
     relative : float
         Largest of the three relative to the data: the primal residual to the largest number in a
         constraint, the gap to the objective, and the dual residual times :math:`\|x\|_2`, its
-        share of the gap at that distance, likewise.  Each of these counts as at least 1.
+        part of the gap at that distance, likewise.  Each of these counts as at least 1.
     """
 
     primal_residual: float

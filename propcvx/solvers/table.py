@@ -265,7 +265,7 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
             f"{solvers_for(program)} can solve {program.name}."
         )
     if not row.can_solve(program):
-        reason = "" if row.classes else ": it knows one structure, which no variant has"
+        reason = "" if row.classes else ": it supports one structure, which no variant has"
         raise UnsupportedSolverError(
             f"solver {row.name!r} cannot solve {program.name} ({program.problem_class.value})"
             f"{reason}; {solvers_for(program)} can."

@@ -359,8 +359,8 @@ def _warn_if_lost(diagonal: Array, features: Array, largest: float) -> None:
     lost = (diagonal > zero) & (apart > np.sqrt(PSD_TOLERANCE) * diagonal)
     if lost.any():
         warn(
-            f"the Gram matrix is positive semidefinite only beside its largest entries, and in "
-            f"{int(lost.sum())} of {len(lost)} instances the features differ from it by more than "
-            "a few digits; scale the instances before the kernel, or leave out the largest.",
+            f"the Gram matrix is positive semidefinite only relative to its largest entries, and "
+            f"in {int(lost.sum())} of {len(lost)} instances the features differ from it by more "
+            "than a few digits; scale the instances before the kernel, or drop the largest.",
             IllPosedWarning,
         )

@@ -148,7 +148,7 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
         labels = column_or_1d(labels, warn=True)
         check_classification_targets(labels)
     except ValueError as error:
-        raise InputError(f"{error} For bags and their shares, {MAKE_TARGET}.") from error
+        raise InputError(f"{error} For bags and their proportions, {MAKE_TARGET}.") from error
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) != 2:
         raise InputError(

@@ -19,7 +19,7 @@ problem has T r further unknowns and as many equations, these steps factor one m
 
 or, by Woodbury's identity, one of size T r where that is smaller.  What ends them is the duality
 gap between x and the group form's weights :math:`w_t = \mu_t F^\top (y_t \circ x)`, which bounds
-the error whatever the steps were.
+the error for any steps.
 
 On vote with a Gaussian kernel, 348 instances, the master of 5 cuts takes 40 ms and that of 20 cuts
 60 ms; the fastest form through CVXPY takes 1.5 s and 9.4 s.  With four labelings, all of 60
