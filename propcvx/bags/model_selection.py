@@ -222,8 +222,8 @@ def _halves(index: Indices, order: Indices, held_out: Mask) -> tuple[Indices, In
 def _warn_if_few(n_bags: int, n_held_out: int) -> None:
     if n_held_out < FEW_BAGS:
         warn(
-            f"a split holds out {n_held_out} of the {n_bags} bags, so its score by bag error says "
-            "little; use fewer splits, or RepeatedBagKFold and its mean.",
+            f"a split holds out {n_held_out} of the {n_bags} bags, too few for a reliable score by "
+            "bag error; use fewer splits, or RepeatedBagKFold and its mean.",
             FewBagsWarning,
         )
 

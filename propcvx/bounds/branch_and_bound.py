@@ -168,9 +168,9 @@ class BagMoments:
     def bounded(self, node: Node, others: float) -> tuple[Node, CertifiedValues]:
         """Certify a node with its multipliers, and return it with its proved bound.
 
-        Bounds have to hold for the weights of labelings up to twice the value of any that is
-        sought; bounds above that only say that the value is above it, too.  All rounding errors are
-        multiplied by the length of these weights, for a large C far below that of all labelings.
+        Bounds must hold for the weights of labelings up to twice the upper bound; a larger bound
+        proves only that the value is above this limit, too.  All rounding errors are multiplied by
+        the length of these weights, which for a large C is far below the length for all labelings.
         """
         limit = 2.0 * self.interval.upper
         partition = replace(node.partition, reach=self.problem.reach(limit))

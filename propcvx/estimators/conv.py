@@ -69,7 +69,7 @@ class ConvPropSVM(BagClassifier):
         What replaces the bias, which the relaxation does not have: centered features, a constant
         feature, or nothing.
     bias : "bags" or "none"
-        The bias that is added to the classifier: that of least bag error on the training bags
+        The bias that is added to the classifier: the bias of least bag error on the training bags
         (:func:`propcvx.bags.metrics.least_error_bias`), or none, as in the paper.  Without a bias
         the plane of centered features goes through their mean for any proportions.
     relaxation : str or object

@@ -151,8 +151,8 @@ class MeanMap(BagMeanClassifier):
     objective_ : float
         Regularized mean negative log-likelihood, for ``likelihood="sum"`` too.
     solution_ : Solution, with two classes
-        The solver's answer with its duality gap; where positives are the majority, positives and
-        negatives are exchanged in it.
+        The solution with its duality gap; if positives are the majority, positives and negatives
+        are exchanged in it.
     history_ : History
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
@@ -262,10 +262,10 @@ class InvCal(BagMeanClassifier):
     C_p : float or "scale"
         Weight of the loss of a bag.  ``"scale"`` is :math:`1 / (2 s^2)`, with :math:`s^2` the total
         variance of the means of the bags in the features of the kernel: the mean over all instances
-        of the squared distance of the mean of their bag from that of all bags, times its weight.
+        of the squared distance of the mean of their bag from the overall mean, times its weight.
     epsilon : float, "sampling", array of shape (n_bags,), dict or pandas Series
         Half-width of the tube, >= 0, of all bags or of each: an array is in the order of the sorted
-        ids, a dict or Series keyed by bag id.  ``"sampling"`` is that of
+        ids, a dict or Series keyed by bag id.  ``"sampling"`` uses
         :func:`propcvx.sampling_epsilon`, in units of the proportion: with ``scaled_epsilon`` only.
         A label known inside a bag is a singleton bag with the epsilon of that bag, or, with
         ``"sampling"``, with 0.
@@ -300,7 +300,7 @@ class InvCal(BagMeanClassifier):
         Value of eq:rueping_svm.
     solution_ : Solution, with two classes
         The solver's answer with its duality gap, in units in which the largest weight of a bag's
-        loss is 1: features times its root, objective divided by it; where positives are the
+        loss is 1: features times its root, objective divided by it; if positives are the
         majority, positives and negatives are exchanged in it.
     history_ : History
         One round: objective, solver, status and time.

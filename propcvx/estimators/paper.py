@@ -12,7 +12,7 @@ from propcvx.relaxation import CuttingPlanes
 def paper_alter_psvm(**parameters: Any) -> AlterPropSVM:
     """Return alter-pSVM as printed: random starts, the SVM alone, the same C_p for every bag.
 
-    The tolerance of the solver is that of the stored results: the last digits decide ties.
+    The solver has the tolerance of the stored results: the last digits decide ties.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def paper_alter_psvm(**parameters: Any) -> AlterPropSVM:
 def paper_conv_psvm(**parameters: Any) -> ConvPropSVM:
     """Return conv-pSVM as printed: one cut by the oracle of eq:inf, and no bias except centering.
 
-    The solver is that of the stored results: the last digits of alpha can decide which cut is next.
+    The solver is the one of the stored results: the last digits of alpha can decide the next cut.
 
     Parameters
     ----------

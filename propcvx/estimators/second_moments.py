@@ -37,10 +37,10 @@ class SecondMoments(OneProgramClassifier):
     If all proportions are equal, bag means do not identify how the classes differ.  But labels
     inside a bag are correlated negatively, so that instances inside a bag differ more along
     :math:`\delta = \mu_+ - \mu_-` than all do.  :func:`propcvx.programs.second_moments` models the
-    covariance of each kind of bag as :math:`\Sigma + d\, \delta \delta^\top`, with that of all
-    instances as one more bag, in principal components of variance 1.  There the leading
-    eigenvector of :math:`M = \delta \delta^\top` is the direction w, and the threshold is that of
-    least bag error.  It assumes that within a class the instances do not depend on the bag, and
+    covariance of each kind of bag as :math:`\Sigma + d\, \delta \delta^\top`, with all instances as
+    one more bag, in principal components of variance 1.  There the leading eigenvector of
+    :math:`M = \delta \delta^\top` is the direction w, and the threshold has the least bag error.
+    The method assumes that within a class the instances do not depend on the bag, and
     that proportions are nearly equal or the classes have the same covariance.  It needs hundreds of
     bags, and better thousands; small bags are more informative.
 

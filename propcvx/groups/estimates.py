@@ -139,7 +139,7 @@ def of_drawn_bags(
     A bag keeps its id if it is drawn several times.  The number of bags with a proportion stays the
     same.
     """
-    order = np.argsort([inside[0] for inside in bags.members])  # whatever their names are
+    order = np.argsort([inside[0] for inside in bags.members])  # independent of their names
     kinds = order[bags.with_share[order]], order[~bags.with_share[order]]
     drawn = np.concatenate([random.choice(kind, len(kind)) for kind in kinds if len(kind)])
     members = [bags.members[bag] for bag in drawn]

@@ -89,7 +89,7 @@ class GivenCounts:
 
         A count has the probability :math:`\frac1N \sum_k \omega^{-kc} \prod_i (1 - p_i + p_i
         \omega^k)`, with :math:`\omega = e^{2 \pi \sqrt{-1} / N}` and N larger than the number of
-        counts that are possible; without one of the factors it is that of the others.  N is odd, so
+        counts that are possible; omit a factor for the count of the other instances.  N is odd, so
         that no factor is 0.
         """
         near, lengths = self._near()

@@ -92,7 +92,7 @@ class Program:
         if wrong := [str(part) for part in parts if not part.is_dcp()]:
             raise InputError(
                 f"{self.name} is not convex by CVXPY's rules (DCP, https://dcp.stanford.edu), so "
-                f"that no solver takes it; what breaks them: {'; '.join(wrong)}."
+                f"no solver accepts it; violations: {'; '.join(wrong)}."
             )
 
     @classmethod

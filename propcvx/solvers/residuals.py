@@ -51,7 +51,7 @@ class Residuals:
     with Lagrangian :math:`\mathcal{L} = f + \lambda^\top g + \nu^\top h - z^\top s` (a maximization
     is negated first).  All are absolute, in the units of the problem; ``relative`` is not.
     Violations of cones are CVXPY's: the distance from the cone, and the least eigenvalue of a
-    matrix where it is negative.
+    matrix if it is negative.
 
     Attributes
     ----------
@@ -66,8 +66,8 @@ class Residuals:
     duality_gap : float or None
         :math:`|f(x) - \mathcal{L}(x, \lambda, \nu, z) + e|`, the complementarity error, which is
         the duality gap up to the dual residual.  Here e is the error of complementarity of the
-        attributes and, with kinks, that of r as a subgradient: r and e are those with the least
-        :math:`R \|r\|_2 + e`, which is what the Lagrangian falls by within a distance R of x.
+        attributes and, with kinks, the error of r as a subgradient: r and e have the least
+        :math:`R \|r\|_2 + e`, which is the fall of the Lagrangian within a distance R of x.
         None for programs with integers.
     relative : float
         Largest of the three relative to the data: the primal residual to the largest number in a

@@ -48,7 +48,7 @@ class Solver:
     package : str
         The package to ``pip install`` for the module.
     license : str
-        Its license, by SPDX name where it has one.
+        Its license, by SPDX name if it has one.
     """
 
     name: str

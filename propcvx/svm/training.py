@@ -94,8 +94,8 @@ class TrainingData:
         bags = weighted(bags, sample_weight)
         if not (bags.with_share.any() or bags.labels.any()):
             raise InputError(
-                "y has no bag with a proportion and no known label, so it says nothing of the "
-                "classes. Give a proportion or labels; for the two clusters of largest margin, "
+                "y has no bag with a proportion and no known label, so it does not identify the "
+                "classes. Pass a proportion or labels; for the two clusters of largest margin, "
                 "put all instances into one bag with proportion 0.5, and allow a tolerance with "
                 "epsilon, or with proportion_loss=propcvx.labelings.losses.constraint(epsilon) of "
                 "AlterPropSVM."
@@ -153,8 +153,8 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     if len(classes) != 2:
         raise InputError(
             f"y must have labels of two classes, got {len(classes)}. Only binary classification is "
-            f"supported. For names of bags, {MAKE_TARGET}; for more classes, with a table of their "
-            f"shares as proportions. {NUMBERED}"
+            f"supported. For names of bags, {MAKE_TARGET}; for more classes, pass a table as "
+            f"proportions. {NUMBERED}"
         )
     return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
 

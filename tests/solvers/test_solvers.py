@@ -76,7 +76,7 @@ def test_a_solver_of_cvxpy_that_is_not_in_the_table_is_asked_by_its_name():
         ("mkl_epigraph", "osqp", "second-order cone program"),
         ("linear_separation", "clarabel", "mixed-integer linear program"),
         ("exact_separation", "highs", "mixed-integer quadratic program"),
-        ("svm_dual-False", "libsvm", "knows one structure"),
+        ("svm_dual-False", "libsvm", "supports one structure"),
     ],
 )
 def test_a_solver_that_cannot_do_the_class_names_those_that_can(name, solver, what):

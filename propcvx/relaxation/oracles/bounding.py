@@ -103,7 +103,7 @@ class SemidefiniteOracle(BaseOracle):
     tol : float
         Its tolerance.
     max_order : int
-        Largest order of the matrix, which is at most that of the instances plus one.
+        Largest order of the matrix, which is at most the number of instances plus one.
     """
 
     solver: SolverNames = "auto"

@@ -1,6 +1,6 @@
 r"""Oracles that sort each bag along some directions.
 
-The paper's takes the :math:`\ell_\infty` norm in place of :math:`\ell_2`, eq:inf.
+The paper's oracle uses the :math:`\ell_\infty` norm instead of :math:`\ell_2`, eq:inf.
 """
 
 from __future__ import annotations

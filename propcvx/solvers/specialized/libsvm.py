@@ -1,11 +1,11 @@
 r"""LIBSVM, through scikit-learn, for the SVM dual with a bias: kernels of any rank.
 
-With a bias the problem is the same wherever the origin lies.  The Gram matrix is that of the
-centered features, as LIBSVM keeps it in single precision: far from the origin all digits would be
-those of the offset.  What single precision leaves is a relative gap of about 5e-9 where the product
-of C and the largest entry of the matrix is near 10, 2e-7 near 1,000, and 4e-5 where all margins are
-hard.  Where that is more than was asked for, one linear system in double precision follows, for the
-instances strictly inside their box.
+With a bias the problem does not depend on the origin.  The Gram matrix is computed from centered
+features, as LIBSVM stores it in single precision: far from the origin all digits would represent
+the offset.  Single precision leaves a relative gap of about 5e-9 if the product of C and the
+largest entry of the matrix is near 10, 2e-7 near 1,000, and 4e-5 if all margins are hard.  If the
+gap is above the tolerance, one linear system in double precision follows, for the instances
+strictly inside their box.
 
 With C of 1e6 times the inverse mean square of the features, or more, its steps end at ``MAX_ITER``
 with overlapping classes: the gap is above 1%, which :func:`propcvx.solvers.solve` raises.
@@ -92,7 +92,7 @@ def _fit(
 ) -> tuple[Array, float, int, str]:
     """Run LIBSVM, and return v, the bias, the number of steps, and the status.
 
-    Instances with C = 0 are left out; a v that LIBSVM's product of C and its weights has rounded is
+    Instances with C = 0 are omitted; a v that LIBSVM's product of C and its weights has rounded is
     put on its bound.
     """
     v, kept, largest = np.zeros_like(y), np.flatnonzero(C), float(C.max())

@@ -17,7 +17,7 @@ problem has T r further unknowns and as many equations, these steps factor one m
     A = C \sum_t \mu_t K \circ y_t y_t^\top
     + \operatorname{diag}(\lambda / x + \nu / (1 - x)),
 
-or, by Woodbury's identity, one of size T r where that is smaller.  What ends them is the duality
+or, by Woodbury's identity, a matrix of size T r if that is smaller.  The steps end by the duality
 gap between x and the group form's weights :math:`w_t = \mu_t F^\top (y_t \circ x)`, which bounds
 the error for any steps.
 

@@ -7,7 +7,7 @@ r"""A smoothed Newton method for the SVM dual with many instances and few featur
     \min_{w, b} \tfrac12 \|w\|^2 + \sum_i \phi_i(r_i), \quad r_i = y_i - w^\top F_i - b, \quad
     \phi_i(r) = \max(l_i r, u_i r),
 
-which is the hinge loss where the bounds are those of a labeling.  The slope of :math:`\phi_i`
+which is the hinge loss for the bounds of a labeling.  The slope of :math:`\phi_i`
 jumps from l to u at 0.  *Rounded*, it rises linearly over a width :math:`\mu`; only instances
 inside the width have curvature, so a Newton step in the few unknowns (w, b) costs little more than
 a product with F.  Where such a step would gain less than the gap that is due to rounding, the width
@@ -224,7 +224,7 @@ class Rounded:
         """Compute the Newton step to the minimizer for a width smaller by the factor ``fall``.
 
         Its equations hold while the same instances are within the width.  A root of their matrix,
-        scaled to columns of length one, is factored: where C is large the weights' own curvature of
+        scaled to columns of length one, is factored: for a large C the weights' own curvature of
         one would be lost in the matrix itself.
         """
         root, pull = self.curvature
