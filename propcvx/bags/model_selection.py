@@ -211,7 +211,7 @@ def _halves(index: Indices, order: Indices, held_out: Mask) -> tuple[Indices, In
     index : int array of shape (n_instances,)
         The bag of each instance.
     order : int array of shape (n_bags,)
-        Of the bags in the training set.
+        Order of the bags in the training set.
     held_out : bool array of shape (n_bags,)
     """
     train = np.flatnonzero(~held_out[index])

@@ -38,7 +38,7 @@ class MissingDataError(InputError):
 
 
 class DataFile(NamedTuple):
-    """Where a file is published, and the hash of its content.
+    """The URL of a published file, and the hash of its content.
 
     Attributes
     ----------

@@ -177,7 +177,7 @@ def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
     Parameters
     ----------
     estimator : EcologicalRegression or InvCal
-        With the linear kernel.
+        An estimator with the linear kernel.
     table : BagMeans
 
     Returns

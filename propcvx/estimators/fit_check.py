@@ -193,7 +193,7 @@ def predicted(
     try:
         fitted = clone(model).fit(_safe_split(model, X, None, train)[0], y)
     except TypeError as error:
-        raise InputError(f"{needed}; {model!r:.200} says: {error}.") from error
+        raise InputError(f"{needed}; {model!r:.200} raised: {error}.") from error
     if not hasattr(fitted, "predict_proba") or fitted.classes_.dtype.names is not None:
         raise InputError(f"{needed}; got {model!r:.200}.")
     seen, _ = _safe_split(model, X, None, test, train)

@@ -102,7 +102,7 @@ def warn_if_unscaled(X: Any) -> None:
     Warns
     -----
     UnscaledWarning
-        With the narrowest and the widest range.
+        The message has the narrowest and the widest range.
     """
     narrowest, widest = _ranges(X)
     if sp.issparse(X) or widest <= ALIKE * narrowest:

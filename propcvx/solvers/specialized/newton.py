@@ -63,8 +63,8 @@ LEAST = 1e-3
 """Fraction of the tolerance below which a smaller width makes no v better."""
 
 FEW = 8
-"""Up to so many instances for each unknown, their rows are factored themselves, not the sums of
-their products, which would lose half of the digits."""
+"""Instances per unknown up to which their rows are factored themselves, not the sums of their
+products, which would lose half of the digits."""
 
 MAX_ITER = 500
 """Largest number of Newton steps of one call."""
@@ -356,7 +356,7 @@ def search(
     Rounded
         Where the steps ended.
     int
-        Their number.
+        The number of steps.
     """
     best, steps, stretch = None, 0, 1.0 + STAGE * tol
     if warm is not None:
@@ -392,7 +392,7 @@ def minimize(here: Rounded, tol: float, max_iter: int) -> tuple[Feasible, Rounde
     Rounded
         Where the steps ended.
     int
-        Their number.
+        The number of steps.
     """
     best: Feasible | None = None
     share, steps = 0.8, -1
