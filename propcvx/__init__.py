@@ -12,7 +12,7 @@ _import, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
 __all__ = sorted(set(_names) - {module.name for module in iter_modules(__path__)})
 
 _REPLACED = {"LaplacianMeanMap": "MeanMap", "class_means_test": "check_fit"}
-"""Names that have left, and what to use instead."""
+"""Removed names, and their replacements."""
 
 
 def __getattr__(name: str) -> object:

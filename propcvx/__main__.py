@@ -20,13 +20,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        By default, those of the process.
+        The arguments; by default those of the process.
 
     Returns
     -------
     int
-        0 if all went well, 1 if a method failed, 130 if interrupted.  Wrong arguments end the
-        program with 2.
+        0 on success, 1 if a method failed, 130 if interrupted.  Invalid arguments end the program
+        with 2.
     """
     parser = ArgumentParser("propcvx", description=propcvx.__doc__)
     parser.add_argument("--version", action="version", version=f"propcvx {propcvx.__version__}")
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _seed(text: str) -> int:
-    """Read a whole number that a random generator takes."""
+    """Read a whole number that is a valid seed of a random generator."""
     if not 0 <= int(text) < 2**32:
         raise ArgumentTypeError(f"must be from 0 to 2**32 - 1, got {text}")
     return int(text)

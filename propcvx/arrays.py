@@ -22,7 +22,7 @@ KernelFunction = Callable[[Array, Array], Array]
 
 
 def read_only(array: Array) -> Array:
-    """The same numbers, for parts of the user's: who changes them in place gets NumPy's error."""
+    """Return a read-only view, so that a callable of yours cannot change an array in place."""
     view = array.view()
     view.flags.writeable = False
     return view

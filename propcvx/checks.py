@@ -1,4 +1,4 @@
-"""Checks of single arguments, each raising an error that names the argument and what would do."""
+"""Checks of single arguments, whose errors name the argument and the requirement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ except ImportError:  # there is none in a browser
 
 
 ROUNDING = 1e-12
-"""By how much rounding errors may leave a share outside [0, 1]."""
+"""Distance from [0, 1] up to which a proportion is outside by rounding only."""
 
 
 def check_number(
@@ -33,7 +33,7 @@ def check_number(
     most: float = np.inf,
     instead: str = "",
 ) -> float:
-    """A finite real number, in the range given; what may stand instead is for the message."""
+    """Check a finite real number in a range; ``instead`` names alternatives in the message."""
     numeric = isinstance(value, float | int | np.floating | np.integer)
     finite = numeric and not isinstance(value, bool) and np.isfinite(value)
     if not (finite and above < value < below and least <= value <= most):
@@ -45,20 +45,20 @@ def check_number(
 
 
 def check_seconds(name: str, value: Any) -> float:
-    """A time limit: a number above 0, or infinity for none."""
+    """Check a time limit: a number above 0, or infinity for none."""
     unlimited = isinstance(value, float) and value == np.inf
     return value if unlimited else check_number(name, value, above=0.0, instead=" or infinity")
 
 
 def number_or_scale(name: str, value: Any, scale: Callable[[], float]) -> float:
-    """A finite number above 0, or what ``"scale"`` stands for on the data at hand."""
+    """Check a finite number above 0, or return the value of ``"scale"`` on the data."""
     if isinstance(value, str) and value == "scale":
         return float(scale())
     return check_number(name, value, above=0.0, instead=" or 'scale'")
 
 
 def check_share(share: Any, bag: str, *, optional: bool = True) -> float:
-    """A proportion as a number in [0, 1].
+    """Check a proportion and return it as a number in [0, 1].
 
     Parameters
     ----------
@@ -87,21 +87,21 @@ def check_share(share: Any, bag: str, *, optional: bool = True) -> float:
 
 
 def check_count(name: str, value: Any, *, least: int = 1) -> int:
-    """A whole number, at least 1 or another least one."""
+    """Check a whole number, at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         raise InputError(f"{name} must be a whole number, at least {least}, got {value!r:.200}.")
     return int(value)
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """True or False."""
+    """Check that a value is True or False, and return it."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{name} must be True or False, got {value!r:.200}.")
     return bool(value)
 
 
 def as_vector(values: Any, length: int | None = None) -> Array | None:
-    """Values as a vector of finite numbers, of a length, or None where they are not."""
+    """Convert values to a vector of finite numbers of a length, or return None if impossible."""
     try:
         vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -111,7 +111,7 @@ def as_vector(values: Any, length: int | None = None) -> Array | None:
 
 
 def check_labeling(argument: str, labeling: Any, n_instances: int) -> Array:
-    """A label -1 or +1 of each instance."""
+    """Check a label -1 or +1 of each instance."""
     given = as_vector(labeling, n_instances)
     if given is None or not np.isin(given, (-1.0, 1.0)).all():
         raise InputError(
@@ -122,7 +122,7 @@ def check_labeling(argument: str, labeling: Any, n_instances: int) -> Array:
 
 
 def check_same_order(arguments: Mapping[str, Any]) -> None:
-    """Raise where two pandas objects have the same index in two orders."""
+    """Raise if two pandas objects have the same index in two orders."""
     tables = {name: given.index for name, given in arguments.items() if hasattr(given, "iloc")}
     for first, name in combinations(tables, 2):
         one, other = tables[first], tables[name]
@@ -134,7 +134,7 @@ def check_same_order(arguments: Mapping[str, Any]) -> None:
 
 
 def check_same_length(X: Any, y: Any) -> None:
-    """Raise where there are more or fewer instances than rows of the target."""
+    """Raise unless there are as many instances as rows of the target."""
     if np.shape(X)[:1] != (len(y),):
         rows = np.shape(X)[0] if np.ndim(X) else repr(X)
         raise InputError(
@@ -143,31 +143,31 @@ def check_same_length(X: Any, y: Any) -> None:
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """One of some names."""
+    """Check that a value is one of the choices, and return it."""
     if not isinstance(value, str) or value not in choices:
         raise InputError(f"{name} must be one of {list(choices)}, got {value!r:.200}.")
     return value
 
 
 def resolve(argument: str, value: Any, table: Mapping[str, Any], method: str) -> Any:
-    """The table's object of that name, or the object given, if it has the method.
+    """Return the table's object of a name, or the object itself, if it has the method.
 
     Parameters
     ----------
     argument : str
         The argument, for messages.
     value : str or object
-        What came.
+        The value of the argument.
     table : mapping
         The objects that have names.
     method : str
-        What is asked of the object; ``"__call__"`` of a function or a class.
+        The method that the object must have; ``"__call__"`` for a function or a class.
 
     Raises
     ------
     InputError
-        If there is no such name (the message lists them), the object lacks the method, or a class
-        has come for an object.
+        If there is no such name (the message lists them), the object lacks the method, or the value
+        is a class instead of an object.
     """
     if isinstance(value, str):
         return table[check_choice(argument, value, table)]
@@ -187,8 +187,8 @@ def resolve(argument: str, value: Any, table: Mapping[str, Any], method: str) ->
 def check_gram_memory(n_instances: int, advice: str, matrices: float = 2.0) -> None:
     """Raise if so many matrices as large as a Gram matrix exceed the available memory.
 
-    Without psutil, as in a browser, that is not known: nothing is checked, and NumPy raises its
-    own ``MemoryError`` where memory runs out.
+    Without psutil, as in a browser, the available memory is not known.  Nothing is checked then,
+    and NumPy raises its own ``MemoryError`` if memory runs out.
     """
     if psutil is None:
         return
@@ -196,13 +196,13 @@ def check_gram_memory(n_instances: int, advice: str, matrices: float = 2.0) -> N
     available = psutil.virtual_memory().available
     if needed > available:
         raise GramMatrixMemoryError(
-            f"the Gram matrix of {n_instances:,} instances and what is made of it need "
+            f"the Gram matrix of {n_instances:,} instances and its factors need "
             f"{needed / 1e9:.1f} GB, {available / 1e9:.1f} GB are available; {advice}."
         )
 
 
 Shapes = Mapping[str, tuple[int | None, ...]]
-"""Shapes of arrays by name, and ``()`` of a number; None is any number but 0."""
+"""Shapes of arrays by name, and ``()`` of a number; None is any number except 0."""
 
 
 def check_fields(
@@ -213,7 +213,7 @@ def check_fields(
     Parameters
     ----------
     source : str
-        What returned the record, for the message.
+        The source of the record, for the message.
     record : object
     shapes : mapping
     infinite : mapping

@@ -78,7 +78,7 @@ def bag_means(
 
 
 def _weighted(part: Any, bag: Any, share: Any, weight: Any, columns: list[Hashable]) -> Any:
-    """Features times weights, these, and what else the sums over bags are made of."""
+    """Return weighted features, weights, and the other terms of the sums over bags."""
     weights = np.ones(len(part)) if weight is None else part[weight].to_numpy(dtype=np.float64)
     X = check_array(part[columns], dtype=np.float64, input_name="frame", ensure_min_samples=0)
     if not (np.isfinite(weights) & (weights > 0.0)).all():
@@ -121,9 +121,9 @@ def predict(model: Any, features: Any) -> Any:
     Parameters
     ----------
     model : estimator
-        Fitted, of this package or any other.
+        A fitted estimator of this or any other package.
     features : Dask DataFrame
-        The columns that it was fitted to.
+        The columns that the model was fitted to.
 
     Returns
     -------

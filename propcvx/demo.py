@@ -32,7 +32,7 @@ PROVED = 1e-6
 """Relative gap below which a labeling is called proved optimal."""
 
 SUPERVISED = "SVM with labels"
-"""What is possible: it sees the labels of the training instances."""
+"""The fully supervised method, a ceiling for the others."""
 
 FORMATS = {"method": "", "accuracy": ".1%", "bag error": ".3f", "optimality": ""}
 """The columns that are printed, and their formats."""
@@ -46,14 +46,14 @@ def run_demo(output: Path, *, seed: int = 0) -> None:
     Parameters
     ----------
     output : Path
-        The folder for the figures, made where it is not there.
+        The folder for the figures, made if it is missing.
     seed : int
         Seeds the data, the bags and the splits.
 
     Raises
     ------
     InputError
-        If ``output`` cannot be written to; nothing has been computed then.
+        If ``output`` cannot be written to; the check comes first.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def run_demo(output: Path, *, seed: int = 0) -> None:
 
 
 def demo_two_bags(picture: Path, seed: int) -> None:
-    """Figure 1: two bags whose means mislead, with default parameters."""
+    """Run Figure 1: two bags whose means mislead, with default parameters."""
     data = make_two_bags(random_state=seed)
     models = {
         "MeanMap": MeanMap(),
@@ -85,7 +85,7 @@ def demo_two_bags(picture: Path, seed: int) -> None:
 
 
 def demo_breast_cancer(picture: Path, seed: int) -> None:
-    """All methods with default parameters on one split of the Wisconsin breast cancer data."""
+    """Run all methods with default parameters on one split of the Wisconsin breast cancer data."""
     X, benign = load_breast_cancer(return_X_y=True)
     train, test = split_into_bags(X, 1 - 2 * benign, seed)
     print(
@@ -119,7 +119,7 @@ def demo_breast_cancer(picture: Path, seed: int) -> None:
 
 
 def split_into_bags(X: Array, labels: Indices, seed: int) -> list[BaggedData]:
-    """Two thirds of the instances to fit to and a third to judge by, each in random bags."""
+    """Split into two thirds of the instances to fit to and a third to test, in random bags."""
     parts = train_test_split(X, labels, test_size=1 / 3, stratify=labels, random_state=seed)
     return [
         BaggedData.of(features, known, random_bags(known, BAG_SIZE, seed))
@@ -128,7 +128,7 @@ def split_into_bags(X: Array, labels: Indices, seed: int) -> list[BaggedData]:
 
 
 def _run(models: Mapping[str, Any], train: BaggedData, test: BaggedData) -> list[Row]:
-    """Fit and judge each method, and print what came out."""
+    """Fit and evaluate each method, and print the results."""
     rows = [_outcome(name, model, train, test) for name, model in models.items()]
     print(text_table(rows, FORMATS))
     for row in rows:
@@ -138,7 +138,7 @@ def _run(models: Mapping[str, Any], train: BaggedData, test: BaggedData) -> list
 
 
 def _outcome(name: str, model: Any, train: BaggedData, test: BaggedData) -> Row:
-    """A fitted method, how good it is on the test instances, and one warning of each category."""
+    """Fit a method; return it with its test results and one warning of each category."""
     with warnings.catch_warnings(record=True, action="always") as caught:
         model.fit(train.X, train.labels if name == SUPERVISED else train.y)
         predicted = model.predict(test.X)
@@ -156,7 +156,7 @@ def _outcome(name: str, model: Any, train: BaggedData, test: BaggedData) -> Row:
 
 
 def _optimality(model: Any) -> str:
-    """How far the labeling is from the best one, where the method bounds that."""
+    """Format the optimality gap of the labeling, if the method bounds it."""
     classifier = model[-1] if isinstance(model, Pipeline) else model
     bounds = getattr(classifier, "bounds_", None)
     if bounds is None:

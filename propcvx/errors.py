@@ -1,7 +1,7 @@
 """The one tree of errors and warnings of the package.
 
 Every error raised on purpose derives from :class:`PropCVXError`, every warning from
-:class:`PropCVXWarning`.  A message names the argument, what came, and what would do.
+:class:`PropCVXWarning`.  A message names the argument, the requirement, and the value.
 """
 
 import sys
@@ -16,7 +16,7 @@ class PropCVXError(Exception):
 
 
 class InputError(PropCVXError, ValueError):
-    """An argument cannot be used as it came; the message names it and says what would do."""
+    """An argument is invalid; the message names it and the requirement."""
 
 
 class InfeasibleLabelingError(InputError):
@@ -35,7 +35,7 @@ class SolverError(PropCVXError, RuntimeError):
     solver : str
         Name of the solver that was asked.
     status : str
-        What it answered.
+        The status that the solver returned.
     """
 
     def __init__(self, message: str, solver: str, status: str) -> None:
@@ -48,7 +48,7 @@ class SolverError(PropCVXError, RuntimeError):
 
 
 class LicenseError(SolverError):
-    """A commercial solver refused for want of a license, such as for the size of the problem."""
+    """A commercial solver refused without a license, for example for the size of the problem."""
 
 
 class UnsupportedSolverError(InputError):
@@ -56,7 +56,7 @@ class UnsupportedSolverError(InputError):
 
 
 class InconsistentBoundsError(InputError):
-    """A lower bound is above an upper one, so one of them is none; the message names whose."""
+    """A lower bound is above an upper bound, so at least one is invalid; the message names it."""
 
 
 class ResidualsError(InputError):
@@ -68,7 +68,7 @@ class PropCVXWarning(UserWarning):
 
 
 class IllPosedWarning(PropCVXWarning):
-    """The answer exists but the data hardly determine it (for example near-equal proportions)."""
+    """The solution exists, but the data barely identify it (as with near-equal proportions)."""
 
 
 class UnscaledWarning(PropCVXWarning):
@@ -76,39 +76,39 @@ class UnscaledWarning(PropCVXWarning):
 
 
 class PoorFitWarning(PropCVXWarning):
-    """A fit predicts one class, or more labels are certainly wrong than with one class for all."""
+    """A fit predicts one class, or its error is certainly above that of the majority class."""
 
 
 class SplitBagWarning(PropCVXWarning):
-    """Bags arrive with fewer rows than they have, as a split cut them, or with more."""
+    """Bags have fewer rows than when the target was made, after a split, or more."""
 
 
 class FewBagsWarning(PropCVXWarning):
-    """Scores are of so few bags that they say little."""
+    """Scores are of too few bags to be informative."""
 
 
 class InaccurateSolutionWarning(PropCVXWarning):
-    """A solver stopped before its tolerance; its answer is used and its residuals are reported."""
+    """A solver stopped before its tolerance; the solution is used, its residuals are reported."""
 
 
 class UncheckedResidualsWarning(PropCVXWarning):
-    """An answer is given without its residuals: a part of the problem is not covered by them."""
+    """A solution has no residuals, because they do not cover a part of the problem."""
 
 
 class BoundFailedWarning(PropCVXWarning):
-    """A bound failed; the interval is what the others proved."""
+    """A bound failed; the interval is proved by the others."""
 
 
 @contextmanager
 def require_extra(extra: str, what: str) -> Iterator[None]:
-    """Say what to install where an import fails; also as a decorator.
+    """Raise an error that names what to install if an import fails; also as a decorator.
 
     Parameters
     ----------
     extra : str
         The optional dependencies of propcvx that contain the package.
     what : str
-        What needs it.
+        The function that needs it.
     """
     try:
         yield
@@ -124,9 +124,9 @@ _muted: ContextVar[tuple[type[PropCVXWarning], ...]] = ContextVar("_muted", defa
 
 @contextmanager
 def suppress_warnings(category: type[PropCVXWarning]) -> Iterator[None]:
-    """No warnings of the package of a category, in this thread alone.
+    """Suppress the package's warnings of a category, in this thread only.
 
-    ``warnings.catch_warnings`` is of the whole process: threads that overlap leave its filters.
+    ``warnings.catch_warnings`` changes the whole process: overlapping threads leave its filters.
     """
     before = _muted.set((*_muted.get(), category))
     try:
@@ -146,5 +146,5 @@ def warn(message: str, category: type[PropCVXWarning]) -> None:
 
 
 def _is_ours(module: str) -> bool:
-    """Also what is between: pipelines and searches, and a context manager that is a decorator."""
+    """Check for modules of the package, and modules between: pipelines, searches, contextlib."""
     return module.partition(".")[0] in ("propcvx", "sklearn", "joblib", "contextlib")

@@ -1,4 +1,4 @@
-"""What a method did, round by round, why it stopped, and what it ended with."""
+"""Records of a method: its rounds, the reason for its stop, and its result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from propcvx.arrays import Array
 from propcvx.text import Readable, text_table
 
 SHOWN = 8
-"""A history of more rounds prints as many of them, half from either end."""
+"""Number of rounds that a longer history prints, half from either end."""
 
 COLUMNS = {"n_cuts": "cuts", "C_star": "C*", "n_flips": "flips"}
 """Fields of a round that are printed under another name."""
@@ -20,11 +20,11 @@ FORMATS = {
     **{"round": "d", "objective": ".6g", "violation": ".2g", "cuts": "d", "C*": ".3g"},
     **{"flips": "d", "solver": "", "status": "", "seconds": ".3f"},
 }
-"""The columns that are printed, and their formats; those that the method lacks are left out."""
+"""The columns that are printed, and their formats; columns that the method lacks are omitted."""
 
 
 class StopReason(Enum):
-    """Why a loop stopped; ``advice`` says what to try."""
+    """Why a loop stopped; ``advice`` is what to try."""
 
     SOLVED = "the program was solved"
     CONVERGED = "the objective decreased by less than the tolerance"
@@ -40,12 +40,12 @@ class StopReason(Enum):
 
     @property
     def advice(self) -> str:
-        """What to try where the result is not good enough."""
+        """Advice if the result is not good enough."""
         return _ADVICE[self]
 
     @classmethod
     def of(cls, failure: BaseException) -> StopReason:
-        """Reason for a loop that an exception ended."""
+        """Return the stop reason of a loop that an exception ended."""
         return cls.INTERRUPTED if isinstance(failure, KeyboardInterrupt) else cls.SOLVER_FAILED
 
 
@@ -58,7 +58,7 @@ _ADVICE = {
     StopReason.MAX_CUTS: "a larger max_cuts continues; more cuts do not always classify better",
     StopReason.MAX_ROUNDS: "a larger max_iter continues",
     StopReason.INTERRUPTED: "what had been reached is kept; another call that starts there goes on",
-    StopReason.SOLVER_FAILED: "what had been reached is kept; another solver, or several, may do",
+    StopReason.SOLVER_FAILED: "finished rounds are kept; try another solver, or several",
     StopReason.PROVED: "nothing; the labeling is optimal to the tolerance",
     StopReason.OUT_OF_TIME: "what is proved is kept; with more time another call proves more",
     StopReason.EXHAUSTED: "bounds with 'branch_and_bound' go on until the bounds meet",
@@ -74,13 +74,13 @@ class Round:
     objective : float
         Objective at the end of the round.
     violation : float or None
-        By how much the oracle's labeling violates the relaxation (conv-pSVM).
+        Violation of the relaxation by the oracle's labeling (conv-pSVM).
     n_cuts : int or None
-        Labelings in the restricted master (conv-pSVM).
+        Number of labelings in the restricted master (conv-pSVM).
     C_star : float or None
         The annealing value C* (alter-pSVM).
     n_flips : int or None
-        Labels the labeling step changed (alter-pSVM).
+        Number of labels that the labeling step changed (alter-pSVM).
     solver, status : str
         The solver that answered, and its status.
     seconds : float
@@ -126,7 +126,7 @@ class History(Readable, list[Round]):
         return [record.objective for record in self]
 
     def __str__(self) -> str:
-        """A line for each of at most eight rounds, why it stopped, and advice."""
+        """Format at most eight rounds, a line each, the stop reason, and advice."""
         if not self:
             return "No round is done."
         rows = [
@@ -147,14 +147,14 @@ class History(Readable, list[Round]):
 
 
 def solved_at_once(value: float, answer: Any) -> History:
-    """The history of a method that is one program."""
+    """Return the history of a method that solves one program."""
     seconds = answer.build_seconds + answer.solve_seconds
     return History([Round(value, answer.solver, answer.status, seconds)], StopReason.SOLVED)
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a method ended with: a labeling and its separator.
+    """Result of a method: a labeling and its separator.
 
     Attributes
     ----------
@@ -165,9 +165,9 @@ class Fitted:
     objective : float
     history : History
     stopped_by : exception or None
-        What stopped the method early, if anything did.
+        The exception that stopped the method early, if any.
     ill_posed : bool
-        Whether the method has warned that the data hardly determine it.
+        Whether the method has warned that the data do not identify the result well.
     """
 
     labeling: Array
@@ -180,11 +180,11 @@ class Fitted:
 
     @property
     def stop_reason(self) -> StopReason | None:
-        """Why the method stopped: what stopped it early, or else the end of its history."""
+        """Why the method stopped: an exception, or else the end of its history."""
         if self.exception is not None:
             return StopReason.of(self.exception)
         return self.history.stop_reason
 
     def scores(self, features: Array) -> Array:
-        """Decision values of instances with these features."""
+        """Compute the decision values of instances from their features."""
         return features @ self.weights + self.bias

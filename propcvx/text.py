@@ -1,4 +1,4 @@
-"""How things print: records in a notebook, tables in plain text and in Markdown, numbers."""
+"""Printing: records in a notebook, tables in plain text and in Markdown, numbers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 
 class Readable:
-    """A record that a notebook shows as it prints, in place of the values of its arrays."""
+    """A record that a notebook shows as it prints, instead of the values of its arrays."""
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
 
 
 def unique_names(names: Iterable[str]) -> list[str]:
-    """Names with a number after those that came before.
+    """Append a number to repeated names.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def unique_names(names: Iterable[str]) -> list[str]:
 
 
 def text_table(rows: Sequence[Mapping[str, Any]], formats: Mapping[str, str] | None = None) -> str:
-    """Columns under their names, those with numbers to the right.
+    """Format a table with columns under their names, and numbers aligned to the right.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def _numeric(cell: str) -> bool:
 
 
 def cell_text(value: Any, pattern: str) -> str:
-    """A value in that format; a dash where there is none.
+    """Format a value by a pattern; a dash for None.
 
     Examples
     --------

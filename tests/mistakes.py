@@ -382,7 +382,7 @@ _TABLES = {
     ),
     "groups without X": shares_of("X must have the 8 instances", "None", X=None),
     "predicted labels for groups": shares_of(
-        "shares of the bags", "a fitted classifier", estimator=np.ones(8)
+        "proportions of the bags", "the fitted classifier", estimator=np.ones(8)
     ),
 }
 

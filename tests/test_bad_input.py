@@ -242,7 +242,7 @@ REFUSED = [
     (lambda: group_shares(Y, lambda X: X[:, 0] > 0), "X must be given, got None"),
     (lambda: group_shares(ONES, IDS), "y must be a bag target, got ndarray"),
     (lambda: rates(ONES[:5]), r"labels must have one entry per instance \(8\)"),
-    (lambda: rates(0 * ONES), "estimator must have the shares of the bags"),
+    (lambda: rates(0 * ONES), "estimator must have the proportions of the bags"),
     (lambda: rates(StandardScaler()), "estimator must be a labeling, or a classifier"),
     (lambda: rates([1, 1, *[-1] * 3, 1, -1, -1], n_draws=20), "n_draws needs a classifier"),
     (lambda: rates(MEAN_MAP, X, n_draws=3), "n_draws must be .* at least 20"),
@@ -312,7 +312,7 @@ def test_features_without_any_information_are_answered(cls):
 
 
 def test_one_bag_is_too_little_for_mean_map():
-    with pytest.warns(IllPosedWarning, match="hardly determine .* .condition number inf"):
+    with pytest.warns(IllPosedWarning, match="do not identify .* .condition number inf"):
         assert MeanMap().fit(X, bag_target([0] * 8, [0.5])).condition_number_ == np.inf
 
 

@@ -1,1 +1,1 @@
-"""Algorithm 1 of the paper, alter-pSVM: the loop, and the parts that it receives."""
+"""Algorithm 1 of the paper, alter-pSVM: the loop, whose parts are arguments."""

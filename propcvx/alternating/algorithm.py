@@ -18,23 +18,23 @@ from propcvx.svm.step import Separator, Step
 
 @dataclass(frozen=True)
 class Iterate:
-    """Where Algorithm 1 is after a round.
+    """The state of Algorithm 1 after a round.
 
     Attributes
     ----------
     number : int
-        Of the round, from 1 on.
+        The number of the round, from 1 on.
     C_star : float
         The annealing value C*.
     labeling : array of shape (n_instances,)
     separator : Separator
         The SVM of that labeling.
     objective : float
-        Value of eq:pSVM_2 of both, with C* in place of C.
+        Value of eq:pSVM_2 of labeling and separator, with C* instead of C.
     n_flips : int
-        Labels that the labeling step then changes.
+        Number of labels that the labeling step then changes.
     stop_reason : StopReason
-        Why the repeat loop ends here; ``MAX_ROUNDS`` where it goes on, if it may.
+        Why the repeat loop ends here; ``MAX_ROUNDS`` if it may continue.
     """
 
     number: int
@@ -47,7 +47,7 @@ class Iterate:
 
 
 def annealing_values(C: float, start: float = 1e-5, delta: float = 0.5) -> list[float]:
-    r"""Values of C* in Algorithm 1: :math:`C^* \leftarrow \min\{(1 + \Delta) C^*, C\}`.
+    r"""Return the C* of Algorithm 1: :math:`C^* \leftarrow \min\{(1 + \Delta) C^*, C\}`.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def alternate(
     tol: float = 1e-4,
     max_iter: int = 100,
 ) -> Iterator[Iterate]:
-    r"""Algorithm 1 from one labeling, round by round; :func:`descent` is its end.
+    r"""Run Algorithm 1 from one labeling, round by round; :func:`descent` returns its result.
 
     A pure function: the same arguments give the same rounds, wherever they are computed.
 
@@ -80,13 +80,13 @@ def alternate(
     svm_step : callable
         ``svm_step(labeling, C, after) -> Separator``, see :class:`propcvx.svm.step.SVMStep`.
     labeling : array of shape (n_instances,)
-        Where to start, entries -1 and +1.
+        The labeling to start from, entries -1 and +1.
     schedule : sequence of float
         The values of C*, see :func:`annealing_values`; ``[C]`` is no annealing.
     tol : float
-        A repeat loop ends when the objective decreases by less, in units of C, and relative to the
-        objective where that is above C: instances s times as large with C / s^2 and C_p / s^2 are
-        the same problem.
+        A repeat loop ends when the objective decreases by less, in units of C, or relative to the
+        objective if that is above C: instances s times as large with C / s^2 and C_p / s^2 are the
+        same problem.
         The paper's threshold is 1e-4 at any size, which is below the error of a solver where the
         losses of many instances are summed.
     max_iter : int
@@ -95,7 +95,7 @@ def alternate(
     Yields
     ------
     Iterate
-        What is reached after each round; :func:`propcvx.plotting.annealing` draws them.
+        The state after each round; :func:`propcvx.plotting.annealing` draws them.
     """
     separator, numbers = None, count(1)
     for C in schedule:
@@ -115,7 +115,7 @@ def alternate(
 
 
 def _stop(n_flips: int, decrease: float, tol: float) -> StopReason:
-    """Why a repeat loop ends after this round, if it does before its last one."""
+    """Return why a repeat loop ends after this round, or ``MAX_ROUNDS``."""
     if n_flips == 0:
         return StopReason.FIXED_POINT
     return StopReason.CONVERGED if decrease < tol else StopReason.MAX_ROUNDS
@@ -124,14 +124,14 @@ def _stop(n_flips: int, decrease: float, tol: float) -> StopReason:
 def _better(
     problem: PropSVM, labeling: Array, C: float, new: Separator, old: Separator | None
 ) -> Separator:
-    """The new separator, unless a solver's error has made the old one the better."""
+    """Return the new separator, unless the old one is better because of a solver's error."""
     if old is None:
         return new
     return min(new, old, key=lambda separator: problem.objective(labeling, separator, C))
 
 
 def descent(iterates: Iterable[Iterate]) -> Fitted:
-    """Where :func:`alternate` ends: the last labeling and its SVM, and a record of every round."""
+    """Run :func:`alternate` to convergence and return the labeling, its SVM and the history."""
     history, last, started = History(), None, perf_counter()
     for last in iterates:
         answer, seconds = last.separator, perf_counter() - started

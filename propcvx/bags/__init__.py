@@ -1,4 +1,4 @@
-"""What is known of labels: targets, bags and their shares, means, splitting, errors of bags."""
+"""Targets, bags and their proportions, means of bags, splitters of bags, errors of bags."""
 
 from propcvx.bags.bags import Bags, sampling_epsilon
 from propcvx.bags.targets import bag_proportions, bag_target

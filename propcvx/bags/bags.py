@@ -1,7 +1,7 @@
 r"""Bags of instances with known label proportions.
 
-A bag :math:`\mathcal{B}_k` is a set of instances of which only the share of positives
-:math:`p_k` is known (Section 3.1 of the paper), or the share of each of several classes.
+A bag :math:`\mathcal{B}_k` is a set of instances of which only the proportion of positives
+:math:`p_k` is known (Section 3.1 of the paper), or the proportion of each of several classes.
 :class:`Bags` is their validated form inside the package, read from a target ``y`` that
 :func:`propcvx.bag_target` makes.
 """
@@ -37,34 +37,34 @@ from propcvx.checks import check_number, check_share
 from propcvx.errors import InputError, SplitBagWarning, warn
 
 JOINED = "; of targets joined one after the other, make one with bag_target of all their bags"
-"""What would do where bags have become one, as their positions among the sorted ids are equal."""
+"""Advice if bags have merged because their positions among the sorted ids are equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Validated bags: which instance is in which bag, and what is known of each, Equation (1).
+    """Validated bags: membership of instances, proportions and known labels, Equation (1).
 
-    Where there is a share of each class, labels are numbers of classes, and what is about positives
-    and negatives has no meaning.  A row may also stand for many instances, as the mean of a bag
-    does for all of it.
+    With a proportion of each class, labels are numbers of classes, and attributes about positives
+    and negatives have no meaning.  A row may also stand for many instances: the mean of a bag
+    stands for all of the bag.
 
     Attributes
     ----------
     membership : sparse array of shape (n_bags, n_instances)
         1 where an instance is in a bag, 0 elsewhere.
     proportions : float array of shape (n_bags,), or (n_bags, n_classes)
-        Share of positive instances, in [0, 1]; NaN where it is not known.  Of several classes the
-        share of each.
+        Proportion of positive instances, in [0, 1]; NaN where it is not known.  With several
+        classes, the proportion of each class.
     labels : int array of shape (n_instances,)
-        Labels known beside the proportions, -1 and 1, or numbers of classes from 1 on; 0 where
-        unknown.
+        Labels known in addition to the proportions, -1 and 1, or numbers of classes from 1 on; 0
+        where unknown.
     whole : bool array of shape (n_bags,)
-        Whether all instances of the bag are here; the proportion of a bag that was cut holds
-        only approximately, so its count is the nearest one.
+        Whether all instances of the bag are here.  The proportion of a split bag holds only
+        approximately, so its count is the nearest count.
     codes : int array of shape (n_bags,)
         The bag's field ``bag`` in the target: its position among the sorted ids.
     ids : sequence of hashable, optional
-        The sorted ids, where the target still carries them; for messages only.
+        The sorted ids, if the target still carries them; for messages only.
     class_names : sequence of hashable
         The names of the classes of a table; for messages only.
     weights : float array of shape (n_instances,), optional
@@ -104,15 +104,15 @@ class Bags:
     def from_target(cls, y: NDArray[np.void], *, table: bool = False) -> Bags:
         """Read a bag target, or a slice of one.
 
-        Bags that a slice has cut through are kept, with a :class:`~propcvx.errors.SplitBagWarning`:
-        their proportion then holds only approximately.
+        Bags that a slice has split are kept, with a :class:`~propcvx.errors.SplitBagWarning`: their
+        proportion then holds only approximately.
 
         Parameters
         ----------
         y : bag target of shape (n_instances,)
         table : bool
-            Whether a target from a table is read with the share of each class.  Otherwise it has to
-            be of two classes, of which the second is positive.
+            Whether a target from a table is read with the proportion of each class.  Otherwise it
+            must be of two classes, of which the second is positive.
         """
         if not is_bag_target(y):
             raise InputError(
@@ -143,13 +143,14 @@ class Bags:
 
     @classmethod
     def of_rows(cls, names: Sequence[Any], proportions: Array, sizes: Array, masses: Array) -> Bags:
-        """Bags with one row each, which stands for all of its instances.
+        """Build bags with one row each, which stands for all instances of the bag.
 
         Parameters
         ----------
         names : sequence of hashable
         proportions, sizes, masses : arrays of shape (n_bags,)
-            Of each its share, the number of its instances, and the sum of their relative weights.
+            The proportion of each bag, the number of its instances, and the sum of their relative
+            weights.
         """
         ids, codes = encode_ids(names, keyed=True)
         return cls(
@@ -177,7 +178,7 @@ class Bags:
 
     @property
     def multiclass(self) -> bool:
-        """Whether there is a share of each class, and labels are numbers of classes."""
+        """Whether there is a proportion of each class, and labels are numbers of classes."""
         return self.proportions.ndim == 2
 
     @property
@@ -216,7 +217,7 @@ class Bags:
 
     @cached_property
     def by_size(self) -> list[tuple[Indices, Indices]]:
-        """For each size of bags, these bags, and their instances with a bag in each row."""
+        """Bags of each size, with their instances, a bag in each row."""
         order, first = np.argsort(self.index, kind="stable"), self.membership.indptr[:-1]
         bags_of = {size: np.flatnonzero(self.sizes == size) for size in np.unique(self.sizes)}
         return [
@@ -226,7 +227,7 @@ class Bags:
     # The same bags in another form
 
     def take(self, instances: Indices, bags: Indices | None = None) -> Bags:
-        """The bags of some instances; those that this cuts are no longer whole.
+        """Return the bags of some instances; bags that this splits are no longer whole.
 
         Parameters
         ----------
@@ -250,40 +251,41 @@ class Bags:
         )
 
     def only(self, chosen: Mask) -> tuple[Bags, Indices]:
-        """Some of the bags, and the instances that are in one of them."""
+        """Return some of the bags, and the instances that are in them."""
         instances = np.flatnonzero(self.membership.T @ chosen.astype(float))
         return self.take(instances, np.flatnonzero(chosen)), instances
 
     def of_shares(self) -> tuple[Bags, Indices]:
-        """The bags with a proportion, and their instances: what labels can be compared with.
+        """Return the bags with a proportion, and their instances.
 
-        Where no bag has one, these are the labels that are known, as bags of one.
+        If no bag has a proportion, return the known labels as singleton bags.
         """
         bags = self if self.with_share.any() else self.with_known_apart()
         return bags.only(bags.with_share)
 
     def _regrouped(self, membership: sp.csr_array, **others: Any) -> Bags:
-        """The same with another :attr:`membership`, and with other attributes for it."""
+        """Replace :attr:`membership`, and the attributes that depend on it."""
         membership.sort_indices()  # sums are rounded in the order of their terms
         return replace(self, membership=membership, **others)
 
     def against_rest(self, number: int) -> Bags:
-        """The bags of the class of that number, which is then positive, against all others."""
+        """Return binary bags in which the class of that number is positive, and all others not."""
         labels, shares = against_rest(self.labels, number), self.proportions[:, number - 1]
         return replace(self, proportions=shares, labels=labels)
 
     def with_rounded_shares(self) -> Bags:
-        """The same with shares that are multiples of ``SHARE_UNIT``."""
+        """Round the proportions to multiples of ``SHARE_UNIT``."""
         return replace(self, proportions=np.rint(self.proportions / SHARE_UNIT) * SHARE_UNIT)
 
     def with_known_apart(self) -> Bags:
-        r"""The same with each label that is known as a bag of one, whose share is 0 or 1.
+        r"""Move each known label to a singleton bag, whose proportion is 0 or 1.
 
-        Its bag is the rest, with the share :math:`(p_k n_k - n_k^+) / (n_k - n_k^+ - n_k^-)` after
-        :math:`n_k^+` positives and :math:`n_k^-` negatives, clipped to [0, 1] as :math:`p_k n_k`
-        may be rounded; where that is a whole number up to the rounding of shares, it is that
-        number.  A bag of one that has a share stays what it is.  Labels that are apart have the
-        code of their bag, so that messages name it.
+        The other instances of its bag have the proportion
+        :math:`(p_k n_k - n_k^+) / (n_k - n_k^+ - n_k^-)` after :math:`n_k^+` positives and
+        :math:`n_k^-` negatives.  The proportion is clipped to [0, 1], as :math:`p_k n_k` may be
+        rounded.  If :math:`p_k n_k` is a whole number up to the rounding of proportions, that
+        number is used.  A singleton bag with a proportion does not change.  The new bags have the
+        code of their former bag, so that messages name it.
 
         Examples
         --------
@@ -314,34 +316,34 @@ class Bags:
     # The ids of the target
 
     def name(self, bag: int) -> str:
-        """The bag in the words of a message: its id, or its position among the sorted ids."""
+        """Format the bag for a message: its id, or its position among the sorted ids."""
         code = int(self.codes[bag])
         if self.ids is not None and 0 <= code < len(self.ids):
             return repr(self.ids[code])
         return f"{code} (of the sorted ids)"
 
     def names(self, codes: Indices) -> list[Hashable]:
-        """The ids of bags, or their positions among the sorted ids where these are not there."""
+        """Return the ids of bags, or their positions among the sorted ids if the ids are lost."""
         return names_of(codes, self.ids)
 
-    # Shares and counts of labels
+    # Proportions and counts of labels
 
     @cached_property
     def with_share(self) -> Mask:
-        """Which bags have a proportion."""
+        """Mask of the bags that have a proportion."""
         return ~np.isnan(self.proportions.sum(axis=1) if self.multiclass else self.proportions)
 
     def positives_of(self, labeling: NDArray[Any]) -> Indices:
-        """Number of positives of a labeling in each bag."""
+        """Count the positives of a labeling in each bag."""
         return (self.membership @ (labeling > 0)).astype(np.intp)
 
     def counts_of(self, labeling: NDArray[Any]) -> Indices:
-        """Number of instances of each class in each bag, shape (n_bags, n_classes)."""
+        """Count the instances of each class in each bag, shape (n_bags, n_classes)."""
         agrees = np.equal.outer(labeling, self.label_values)
         return np.asarray(self.membership @ agrees, dtype=np.intp)
 
     def proportions_of(self, labeling: NDArray[Any]) -> Array:
-        r"""Shares of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k).
+        r"""Compute the proportions of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k).
 
         They have the shape of :attr:`proportions`.
         """
@@ -350,15 +352,16 @@ class Bags:
         return np.asarray(self.positives_of(labeling) / self.sizes)
 
     def gaps(self, counts: NDArray[Any], of: Any = slice(None)) -> Array:
-        r""":math:`\tilde p_k - p_k` for counts of positives; 0 for bags without a proportion.
+        r"""Compute :math:`\tilde p_k - p_k` for counts of positives; 0 without a proportion.
 
-        What the rounding of shares can leave is 0, too: a large weight would make it a cost.
+        Differences within the rounding of proportions are 0, too; a large weight would make them a
+        cost.
 
         Parameters
         ----------
         counts : int array
         of : index of bags
-            The bags of these counts, which are all bags where it is not given.
+            The bags of these counts; by default all bags.
         """
         gaps = counts / self.sizes[of] - self.proportions[of]
         return np.where(np.abs(gaps) > SHARE_UNIT, gaps, 0.0)
@@ -372,35 +375,35 @@ class Bags:
 
     @property
     def relative_weights(self) -> Array:
-        """The weights, 1 where all weigh the same."""
+        """Weights relative to their mean; 1 if all weights are equal."""
         return np.ones(self.n_instances) if self.weights is None else self.weights
 
     @property
     def n_weighing(self) -> float:
-        """How many instances have a weight above zero."""
+        """Number of instances with a weight above zero."""
         if self.multiplicities is not None:
             return float(self.multiplicities.sum())
         return float(np.count_nonzero(self.relative_weights))
 
     @property
     def total_weight(self) -> float:
-        """Sum of the weights of the instances: their number where all weigh one."""
+        """Sum of the weights of the instances; their number if all weights are one."""
         return self.mean_weight * float(self.relative_weights.sum())
 
     @cached_property
     def masses(self) -> Array:
-        """Sum of the relative weights in each bag: its size where all weigh the same."""
+        """Sum of the relative weights in each bag; its size if all weights are equal."""
         return np.asarray(self.membership @ self.relative_weights)
 
     @property
     def weights_of_bags(self) -> Array:
-        """Mean of the relative weights in each bag: 1 where all instances weigh the same."""
+        """Mean of the relative weights in each bag; 1 if all weights are equal."""
         return np.asarray(self.masses / self.sizes)
 
     def means_of(self, features: Array) -> Array:
-        """Weighted mean of the rows of ``features`` in each bag, shape (n_bags, n_features).
+        """Compute the weighted mean of the rows of each bag, shape (n_bags, n_features).
 
-        In a bag whose instances have no weight they count the same.
+        In a bag whose weights are all 0, the instances have equal weights.
         """
         if self.multiplicities is not None:
             return features
@@ -413,11 +416,11 @@ class Bags:
 
 
 def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable, float]:
-    r"""Tolerance of each bag's proportion where it is the share of a population.
+    r"""Compute the tolerance of each bag's proportion if it is the proportion of a population.
 
-    The bag is then a sample of :math:`n_k` from it, whose share is near :math:`p_k` but for
-    sampling, and :math:`p_k` lies in the Wilson (score) interval of a count of positives exactly
-    where
+    The bag is then a sample of size :math:`n_k` of the population, and its proportion differs from
+    :math:`p_k` by sampling.  :math:`p_k` lies in the Wilson (score) interval of a count of
+    positives exactly if
 
     .. math::
 
@@ -430,14 +433,14 @@ def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable,
     y : bag target of shape (n_instances,)
         Made by :func:`propcvx.bag_target`.
     level : float
-        Of the interval, in (0, 1).  From 0.69 on a count of every bag is in it; below,
-        ``epsilon`` may be too small for some.
+        Level of the interval, in (0, 1).  From 0.69 on, every bag has a count in it; below,
+        ``epsilon`` may be too small for some bags.
 
     Returns
     -------
     dict
-        Keyed by bag id: what ``epsilon`` takes wherever it is a tolerance of proportions.  At most
-        1, as for a bag without a proportion.
+        Tolerances keyed by bag id, for every ``epsilon`` that is a tolerance of proportions.  At
+        most 1, which is the tolerance of a bag without a proportion.
 
     Examples
     --------
@@ -452,12 +455,12 @@ def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable,
 
 
 def _row_sizes(membership: sp.csr_array) -> Indices:
-    """Number of rows in each bag."""
+    """Count the rows in each bag."""
     return np.diff(membership.indptr).astype(np.intp)
 
 
 def _check_values(bags: Bags, shares: Array, place: Indices) -> None:
-    """Raise unless the shares in the rows of a target, and its numbers of classes, are valid."""
+    """Raise unless the proportions in the rows of a target, and its class numbers, are valid."""
     given = bags.proportions.reshape(bags.n_bags, -1)
     wrong = ~(np.isnan(given) | (given >= 0.0) & (given <= 1.0))
     if wrong.any():
@@ -478,11 +481,11 @@ def _check_values(bags: Bags, shares: Array, place: Indices) -> None:
 
 
 def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
-    """Warn if a bag has another number of instances than where the target was made."""
+    """Warn if the number of instances of a bag has changed since the target was made."""
     if bags.whole.all():
         return
     wrong, fault, among = ~bags.whole, "lack", "of"
-    advice = "; propcvx.BagKFold never cuts a bag"
+    advice = "; propcvx.BagKFold never splits a bag"
     if (bags.sizes > sizes).any():
         wrong, fault, among, advice = bags.sizes > sizes, "have too many", "for", JOINED
     bag = int(np.argmax(wrong))

@@ -22,33 +22,33 @@ if TYPE_CHECKING:
     from propcvx.bags.bags import Bags
 
 SHARE_UNIT = 2.0**-40
-"""What shares are rounded to multiples of, so that 1 - (1 - p) is p."""
+"""Unit to which proportions are rounded, so that 1 - (1 - p) is p."""
 
 COUNT_SLACK = 1e-6
-"""How far ``p * n`` may lie from an integer, in instances, and still be that count."""
+"""Distance of ``p * n`` from an integer, in instances, up to which it is that count."""
 
 SAMPLING_LEVEL = 0.95
-"""The level of the intervals that ``epsilon="sampling"`` takes."""
+"""The level of the intervals of ``epsilon="sampling"``."""
 
 
 def each(bags: Bags, argument: str, values: Any, wanted: str, least: float, most: float) -> Array:
-    """What is given for each bag, in the order of these.
+    """Check the values that are passed for each bag, and return them in the order of the bags.
 
     Parameters
     ----------
     bags : Bags
     argument, wanted : str
-        What the values are called in messages, and what would do.
+        The name of the values in messages, and the requirement.
     values : array of shape (n_bags,), dict or pandas Series
         An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and
         may have other bags too.
     least, most : float
-        The range that they must be in.
+        The range of the values.
 
     Raises
     ------
     InputError
-        If a dict or Series lacks a bag, or it is not one number in the range for each.
+        If a dict or Series lacks a bag, or a value is not a number in the range.
     """
     codes, place = np.unique(bags.codes, return_inverse=True)
     mapping, listed, names = as_mapping(argument, values), values, bags.names(codes)
@@ -71,16 +71,16 @@ def each(bags: Bags, argument: str, values: Any, wanted: str, least: float, most
 def epsilons(
     bags: Bags, epsilon: Any, most: float = 1.0, words: tuple[str, ...] = ("sampling",)
 ) -> Array:
-    """Tolerance of the proportion of each bag.
+    """Compute the tolerance of the proportion of each bag.
 
     Parameters
     ----------
     bags : Bags
     epsilon : float, str, array of shape (n_bags,), dict or pandas Series
-        Of all bags; in a word, ``"sampling"`` as :func:`propcvx.sampling_epsilon` has it and
-        ``"rounding"`` half an instance; or of each bag, as in :func:`propcvx.bags.counts.each`.
+        Tolerance of all bags, or of each bag as in :func:`propcvx.bags.counts.each`.
+        ``"sampling"`` is :func:`propcvx.sampling_epsilon`, and ``"rounding"`` half an instance.
     most : float
-        The largest that is accepted.
+        The largest tolerance that is accepted.
     words : tuple of str
         The words that are accepted.
     """
@@ -95,16 +95,16 @@ def epsilons(
 
 
 def keyed(bags: Bags, epsilon: Any) -> Any:
-    """An epsilon of each bag as a dict by id, which holds for any part of the bags, too."""
+    """Convert an epsilon of each bag to a dict by id, which is valid for any subset of the bags."""
     if isinstance(epsilon, str) or not hasattr(epsilon, "__len__"):
         return epsilon
     return dict(zip(bags.names(bags.codes), bags.epsilons(epsilon).tolist(), strict=True))
 
 
 def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
-    r"""Counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`, per bag.
+    r"""Compute the range of counts of positives with :math:`|\tilde p_k - p_k| \le \epsilon`.
 
-    Of a bag without a proportion, these are all that its known labels allow.
+    For a bag without a proportion, the range is all counts that its known labels allow.
 
     Parameters
     ----------
@@ -112,23 +112,22 @@ def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
         Tolerance of the proportions, in [0, 1], of all bags or as in
         :func:`propcvx.bags.counts.each`.  ``"rounding"`` takes for each bag the nearest count that
-        its known labels allow, and of two equally near ones both.  So does any tolerance for a bag
-        that was cut, beside the counts within it.
+        its known labels allow, or both of two equally near counts.  So does any tolerance for a
+        split bag, in addition to the counts within it.
         ``"sampling"`` is :func:`propcvx.sampling_epsilon` at the level 0.95, which leaves a count
-        in every bag; where known labels allow none of them, in a bag that was cut, the nearest that
+        in every bag.  If the known labels of a split bag allow none of them, the nearest count that
         they allow is taken.
 
     Returns
     -------
     lower, upper : int arrays of shape (n_bags,)
-        Smallest and largest feasible number of positives in each bag, taking the labels
-        that are known into account.
+        Smallest and largest feasible number of positives in each bag, given the known labels.
 
     Raises
     ------
     InfeasibleLabelingError
-        If a bag has no such count; the message names those bags, and an epsilon that suffices for
-        all of them.
+        If a bag has no such count; the message names these bags, and an epsilon that is large
+        enough for all of them.
 
     Examples
     --------
@@ -144,11 +143,11 @@ def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
 
 
 def check_known(bags: Bags, epsilon: Any = "rounding") -> None:
-    """Raise ``InputError`` where known labels allow no count next to a bag's proportion.
+    """Raise ``InputError`` if known labels allow no count next to a bag's proportion.
 
-    Neither cut bags are checked, nor another epsilon than ``"rounding"``, which
-    :func:`propcvx.bags.counts.count_range` does.  Of several classes each is checked against the
-    rest.
+    Split bags and an epsilon other than ``"rounding"`` are not checked here, but in
+    :func:`propcvx.bags.counts.count_range`.  With several classes, each class is checked against
+    the rest.
     """
     if not isinstance(epsilon, str) or epsilon != "rounding":
         return
@@ -173,14 +172,14 @@ def check_known(bags: Bags, epsilon: Any = "rounding") -> None:
 
 
 def sampling_widths(bags: Bags, level: float = SAMPLING_LEVEL) -> Array:
-    """The tolerances of :func:`propcvx.sampling_epsilon`, shape (n_bags,)."""
+    """Compute the tolerances of :func:`propcvx.sampling_epsilon`, shape (n_bags,)."""
     p, z = bags.proportions, ndtri(0.5 + 0.5 * level)
     widths = np.minimum(z * np.sqrt(p * (1.0 - p) / bags.sizes), 1.0)
     return np.where(bags.with_share, widths, 1.0)
 
 
 def _single_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Array, Mask]:
-    """The range of counts of each bag alone, the nearest count, and whether it is too far."""
+    """Compute each bag's range of counts, the nearest count, and whether it is too far."""
     width = bags.epsilons(epsilon, words=("rounding", "sampling")) * bags.sizes
     width = np.where(bags.whole, width, np.maximum(width, 0.5))
     width = np.where(bags.with_share, width + COUNT_SLACK + SHARE_UNIT * bags.sizes, np.inf)
@@ -197,7 +196,7 @@ def _single_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Array, M
 
 
 def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> NoReturn:
-    """Raise the error that names the bags that are wrong, and the epsilon that is enough.
+    """Raise the error that names the infeasible bags, and an epsilon that is large enough.
 
     Parameters
     ----------
@@ -206,7 +205,7 @@ def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> N
         The tolerance.
     wrong : bool array of shape (n_bags,)
     counts : array of shape (n_bags,)
-        The nearest counts of positives that can be had.
+        The nearest feasible counts of positives.
     """
     gaps = np.abs(counts - bags.proportions * bags.sizes)[wrong]
     widths, places = bags.epsilons(epsilon), np.flatnonzero(wrong)
@@ -224,8 +223,8 @@ def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> N
         advice = "known labels contradict the nearest counts"
     else:
         advice = (
-            "epsilon='rounding' takes the nearest counts, and 'sampling' is for shares of more "
-            "people than these"
+            "epsilon='rounding' takes the nearest counts, and 'sampling' is for "
+            "proportions of more people than these"
         )
     raise InfeasibleLabelingError(
         f"no labeling has the proportions of {wrong.sum()} of {bags.n_bags} bags within {within}: "
@@ -235,6 +234,6 @@ def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> N
 
 
 def rounded_up(value: float) -> float:
-    """The next number of four digits."""
+    """Round up to four digits."""
     unit = 10.0 ** (3 - np.floor(np.log10(value)))
     return float(np.ceil(value * unit) / unit)

@@ -1,4 +1,4 @@
-r"""How well predictions agree with the proportions of bags."""
+r"""Metrics of the agreement of predictions with the proportions of bags."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from propcvx.checks import as_vector
 from propcvx.errors import InputError
 
 TIED = 1e-9
-"""Errors, and relatively scores, that are closer to each other than this are equal."""
+"""Difference of errors, and relative difference of scores, below which they are equal."""
 
 MARGIN = 1.0
-"""How far a plane that has all instances on one side is from them, at least, as in an SVM."""
+"""Least distance of a plane that has all instances on one side, as in an SVM."""
 
 
 def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = False) -> float:
-    r"""Mean absolute difference between predicted and given proportions of bags.
+    r"""Compute the mean absolute difference between predicted and given proportions of bags.
 
     .. math::
 
         \frac1T \sum_{k=1}^T |\tilde p_k - p_k|
 
-    With several classes the difference of a bag is half the sum of those of the classes,
+    With several classes the difference of a bag is half the sum of the differences of the classes,
     which for two classes is the same.
-    The paper's Err, Equation (23), is the sum; the mean does not depend on how many bags there are.
+    The paper's Err, Equation (23), is the sum; the mean does not depend on the number of bags.
     It is over the bags with a proportion.
 
     Parameters
@@ -89,14 +89,14 @@ neg_weighted_bag_error_scorer = make_scorer(bag_error, greater_is_better=False, 
 
 
 def bag_r2_score(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
-    r"""What mean probabilities explain of the differences between the proportions of bags.
+    r"""Compute the :math:`R^2` of mean probabilities as predictions of proportions of bags.
 
     .. math::
 
         1 - \frac{\sum_k n_k (q_k - p_k)^2}{\sum_k n_k (p_k - \bar p)^2}
 
-    with :math:`q_k` the mean of the probabilities in bag k, and :math:`\bar p` the share of
-    positives in all bags.  Where single outcomes are noisy, as votes are, this orders methods by
+    with :math:`q_k` the mean of the probabilities in bag k, and :math:`\bar p` the proportion of
+    positives in all bags.  If single outcomes are noisy, as votes are, this orders methods by
     accuracy better than :func:`bag_error`, which counts labels: the most probable label of each
     voter in a state of 40% may be the same.  Use bags that the model was not fitted to.
 
@@ -111,12 +111,12 @@ def bag_r2_score(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     Returns
     -------
     float
-        1 is the best, the mean share has 0, and worse predictions are below.
+        1 is the best, the mean proportion has 0, and worse predictions are negative.
 
     Raises
     ------
     InputError
-        If the bags do not have two different proportions, so that nothing is to be explained.
+        If the bags do not have at least two different proportions.
 
     Examples
     --------
@@ -135,10 +135,10 @@ def bag_r2_score(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
 
 
 def bag_correlation(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
-    """Correlation of mean probabilities with the proportions of bags, weighted by their size.
+    """Correlate mean probabilities with the proportions of bags, weighted by size.
 
-    It looks at the order of bags, where :func:`bag_r2_score` also asks for the right level and
-    spread; 0 where all bags have the same mean probability, or the same proportion.
+    It measures the order of bags, whereas :func:`bag_r2_score` also measures level and spread.  It
+    is 0 if all bags have the same mean probability, or the same proportion.
 
     Parameters
     ----------
@@ -176,16 +176,15 @@ def bag_correlation(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
 
 
 def bag_deviance(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
-    r"""Binomial deviance of mean probabilities from the proportions of bags, per instance.
+    r"""Compute the deviance of mean probabilities from the proportions of bags, per instance.
 
     .. math::
 
         \frac2N \sum_k n_k \Bigl(p_k \log \frac{p_k}{q_k}
         + (1 - p_k) \log \frac{1 - p_k}{1 - q_k}\Bigr)
 
-    with :math:`q_k` the mean of the probabilities in bag k, and the sum over all classes where
-    there are several.  It is defined for bags of equal proportions, too, unlike
-    :func:`bag_r2_score`.
+    with :math:`q_k` the mean of the probabilities in bag k, and the sum over all classes if there
+    are several.  Unlike :func:`bag_r2_score`, it is also defined for bags of equal proportions.
 
     Parameters
     ----------
@@ -195,7 +194,7 @@ def bag_deviance(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     Returns
     -------
     float
-        0 where all shares are met, and infinite where a class that is there has probability 0.
+        0 if all proportions are matched, and infinite if a class that occurs has probability 0.
 
     Examples
     --------
@@ -220,7 +219,7 @@ neg_bag_deviance_scorer = make_scorer(
 def _given_and_predicted(
     y_true: NDArray[np.void], y_prob: ArrayLike
 ) -> tuple[Array, Array, Indices]:
-    """Shares of the classes in the bags with a proportion, as given and as predicted, and sizes."""
+    """Return given and predicted class proportions of the bags with a proportion, and sizes."""
     bags = _bags_of(y_true)
     shape = bags.labels.shape + bags.proportions.shape[1:]
     probabilities = np.asarray(y_prob, dtype=float)
@@ -248,7 +247,7 @@ def _bags_of(y_true: Any) -> Bags:
 
 
 def proportion_error(bags: Bags, labeling: NDArray[Any], *, by_size: bool = False) -> float:
-    """:func:`bag_error` for bags in their validated form, which all have a proportion.
+    """Compute :func:`bag_error` for validated bags, which all have a proportion.
 
     The error of each is multiplied by the mean weight of its instances.
     """
@@ -259,14 +258,14 @@ def proportion_error(bags: Bags, labeling: NDArray[Any], *, by_size: bool = Fals
 
 
 def least_error_bias(scores: Array, bags: Bags) -> float:
-    r"""The bias b for which labels by the sign of :math:`f_i + b` have the least bag error.
+    r"""Find the bias b for which the signs of :math:`f_i + b` have the least bag error.
 
-    The error is constant between two neighboring scores, so one sort gives it for all biases; a
-    bias is the middle between two scores, or, where all instances are on one side, beyond them by
-    as much as they differ, and by a margin of 1 at least.  Of equally good ones the one nearest to
-    0 is taken, and 0 itself where two are equally near, so that swapped classes have the opposite
-    bias.  The error of a bag is multiplied by the mean weight of its instances.  Only the bags with
-    a proportion and a weight are looked at; without any, it is 0.
+    The error is constant between two neighboring scores, so one sort gives it for all biases.  A
+    bias is the middle between two scores.  If all instances are on one side, it is beyond them by
+    their range, and by a margin of at least 1.  Of ties the bias nearest to 0 is taken, or 0 itself
+    if two are equally near, so that swapped classes have the opposite bias.  The error of a bag is
+    multiplied by the mean weight of its instances.  Only bags with a proportion and a weight count;
+    without any, the bias is 0.
 
     Parameters
     ----------
@@ -300,7 +299,7 @@ def least_error_bias(scores: Array, bags: Bags) -> float:
 
 
 def _errors_of_top(order: Indices, bags: Bags) -> Array:
-    """Bag error of the labelings whose positives are the first 0, 1, ... instances of an order."""
+    """Compute the bag errors if the first 0, 1, ... instances of an order are positive."""
     wanted, sizes, weights = bags.proportions * bags.sizes, bags.sizes, bags.weights_of_bags
     bag, place = bags.index, np.argsort(order)
     by_bag = np.lexsort((place, bag))

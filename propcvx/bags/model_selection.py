@@ -1,4 +1,4 @@
-"""Splitters that never cut a bag."""
+"""Splitters that never split a bag across folds."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from propcvx.checks import check_count, check_number
 from propcvx.errors import FewBagsWarning, InputError, warn
 
 FEW_BAGS = 2
-"""With fewer bags than this held out at a time, a splitter warns."""
+"""Number of held-out bags below which a splitter warns."""
 
 
 @dataclass(eq=False, repr=False)
 class BagKFold(BaseCrossValidator):
     """K folds of whole bags.
 
-    Bags are dealt into folds in random order, the larger ones first, each to the fold with the
-    fewest instances so far, so that folds are about equal in size.  Sizes count by powers of two:
-    bags of 32 to 63 are in random order among themselves.  Bags without a proportion are dealt
-    after the others, so that each fold has a bag with one.  Where bags cross, the folds are whole
-    bags of the first grouping; they cut those of the others, whose shares then hold approximately,
-    as a :class:`~propcvx.errors.SplitBagWarning` says at the fit.
+    Bags are assigned to folds in random order, larger bags first, each to the fold with the fewest
+    instances so far, so that folds are about equal in size.  Sizes count by powers of two: bags of
+    32 to 63 are in random order among themselves.  Bags without a proportion are assigned after the
+    others, so that each fold has a bag with a proportion.  If bags overlap, the folds are whole
+    bags of the first grouping.  They split bags of the other groupings, whose proportions then hold
+    approximately, and the fit issues a :class:`~propcvx.errors.SplitBagWarning`.
 
     Parameters
     ----------
@@ -55,14 +55,14 @@ class BagKFold(BaseCrossValidator):
         """Yield training and test indices of instances.
 
         Training indices come bag by bag, in the random order of the split, so that the prefixes of
-        a learning curve are random whole bags but for the last.
+        a learning curve are random whole bags, except for the last bag.
 
         Parameters
         ----------
         X : array of shape (n_instances, ...)
             Only its length is used.
         y : bag target of shape (n_instances,), or labels
-            Labels are bags of one instance.
+            Labels are singleton bags.
         groups : ignored
         """
         index, with_share = _bags_of(y)
@@ -79,7 +79,7 @@ class BagKFold(BaseCrossValidator):
 
 @dataclass(eq=False, repr=False)
 class RepeatedBagKFold(BagKFold):
-    """:class:`BagKFold` several times, with the bags dealt again each time.
+    """Repetitions of :class:`BagKFold`, each with another random assignment of bags to folds.
 
     Parameters
     ----------
@@ -114,15 +114,15 @@ class RepeatedBagKFold(BagKFold):
 
 @dataclass(eq=False, repr=False)
 class BagShuffleSplit(BagKFold):
-    """Random splits that hold out a share of the bags.
+    """Random splits that hold out a fraction of the bags.
 
     Parameters
     ----------
     n_splits : int
         Number of splits, at least 1.
     test_size : float
-        Share of the bags held out, in (0, 1]; at least one bag is, and at least one is not, also of
-        those with a proportion where there are any.
+        Fraction of the bags held out, in (0, 1].  At least one bag is held out, and at least one is
+        not; so it is for the bags with a proportion, if there are any.
     random_state : int, RandomState or None
         Seeds the choice of bags.
 
@@ -160,10 +160,10 @@ class BagShuffleSplit(BagKFold):
 def deal_bags(
     sizes: Indices, n_splits: int, random_state: Any, with_share: Mask | None = None
 ) -> tuple[Indices, Indices]:
-    """Fold of each bag: bags in random order, larger ones first, each to the emptiest fold.
+    """Assign bags to folds in random order, larger bags first, each to the emptiest fold.
 
     Bags with a proportion come before the others.  Sizes are compared as powers of two: by the
-    sizes themselves, bags that all differ would be dealt in the same way whatever the seed.
+    sizes themselves, bags that all differ would be assigned in the same way for every seed.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def deal_bags(
         are any.
     random_state : int, RandomState or None
     with_share : bool array of shape (n_bags,), optional
-        Which bags have a proportion; all without it.
+        Mask of the bags with a proportion; by default all.
 
     Returns
     -------
@@ -204,14 +204,14 @@ def deal_bags(
 
 
 def _halves(index: Indices, order: Indices, held_out: Mask) -> tuple[Indices, Indices]:
-    """Training and test instances, the former bag by bag: a prefix of it cuts one bag at most.
+    """Return training and test instances; a training prefix splits at most one bag.
 
     Parameters
     ----------
     index : int array of shape (n_instances,)
-        The bag of each.
+        The bag of each instance.
     order : int array of shape (n_bags,)
-        Of the bags in the training set.
+        Order of the bags in the training set.
     held_out : bool array of shape (n_bags,)
     """
     train = np.flatnonzero(~held_out[index])
@@ -222,14 +222,14 @@ def _halves(index: Indices, order: Indices, held_out: Mask) -> tuple[Indices, In
 def _warn_if_few(n_bags: int, n_held_out: int) -> None:
     if n_held_out < FEW_BAGS:
         warn(
-            f"a split holds out {n_held_out} of the {n_bags} bags, so its score by bag error says "
-            "little; use fewer splits, or RepeatedBagKFold and its mean.",
+            f"a split holds out {n_held_out} of the {n_bags} bags, too few for a reliable score by "
+            "bag error; use fewer splits, or RepeatedBagKFold and its mean.",
             FewBagsWarning,
         )
 
 
 def _bags_of(y: Any) -> tuple[Indices, Mask]:
-    """The bag of each instance, and which bags have a proportion; all, where none has one."""
+    """Return the bag of each instance, and the mask of bags with a proportion; all if none has."""
     if y is None:
         raise InputError("y must be given: bags are split by the bag target, not by X.")
     if not is_bag_target(y):

@@ -15,23 +15,23 @@ from propcvx.checks import as_vector, check_same_order, check_share
 from propcvx.errors import InputError
 
 SHOWN = 5
-"""How many bags a message names one by one."""
+"""Number of bags that a message names one by one."""
 
 ONE_CLASS = "propcvx.binary_target(y, name) is the target of one of them against the rest"
-"""What would do where there are several classes, and two can be handled."""
+"""Advice if there are several classes where two are needed."""
 
 UNIT_SUM = 1e-6
-"""How far the sum of the shares of a bag may be from one."""
+"""Largest difference of the sum of a bag's proportions from one."""
 
 
 def target_dtype(classes: tuple[int, ...] = (), metadata: Any = None) -> np.dtype[np.void]:
-    """Fields of a bag target: bag code, proportion, size of the whole bag, and label.
+    """Return the dtype of a bag target: bag code, proportion, size of the whole bag, and label.
 
     Parameters
     ----------
     classes : tuple of int
-        Shape of the proportion where it has the share of each class; labels are then the numbers of
-        the classes from 1 on, and signs otherwise; 0 where unknown.
+        Shape of the proportion if each class has one; labels are then the numbers of the classes
+        from 1 on, and signs otherwise; 0 where unknown.
     metadata : dict, optional
     """
     fields: Any = [
@@ -44,11 +44,11 @@ def target_dtype(classes: tuple[int, ...] = (), metadata: Any = None) -> np.dtyp
 
 
 BAG_DTYPE = target_dtype()
-"""Fields of a bag target: bag code, share of +1, size of the whole bag, label (0 = unknown)."""
+"""Fields of a bag target: bag code, proportion, size of the whole bag, label (0 = unknown)."""
 
 
 def is_bag_target(y: Any) -> bool:
-    """Whether ``y`` is a target made by :func:`propcvx.bag_target` (or a slice of one)."""
+    """Check whether ``y`` is a target made by :func:`propcvx.bag_target` (or a slice of one)."""
     dtype: Any = getattr(y, "dtype", None)
     if getattr(dtype, "names", None) != BAG_DTYPE.names:
         return False
@@ -56,22 +56,22 @@ def is_bag_target(y: Any) -> bool:
 
 
 def is_class_target(y: Any) -> bool:
-    """Whether ``y`` is a bag target made from a table, or a slice of one."""
+    """Check whether ``y`` is a bag target made from a table, or a slice of one."""
     return is_bag_target(y) and y.dtype["label"] != BAG_DTYPE["label"]
 
 
 def ids_of(y: NDArray[np.void]) -> tuple[Hashable, ...] | None:
-    """The sorted ids of bags that a target carries; None where it has lost them."""
+    """Return the sorted ids of bags that a target carries; None if it has lost them."""
     return tuple(y.dtype.metadata["ids"]) if y.dtype.metadata else None
 
 
 def names_of(codes: Indices, ids: Sequence[Hashable] | None) -> list[Hashable]:
-    """The ids of bags, or their positions among the sorted ids where these are not there."""
+    """Return the ids of bags, or their positions among the sorted ids if the ids are lost."""
     return codes.tolist() if ids is None else [ids[code] for code in codes]
 
 
 def classes_of(y: NDArray[np.void]) -> NDArray[Any]:
-    """The classes of a target: -1 and 1, or names; 0, 1, ... where it has lost the names."""
+    """Return the classes of a target: -1 and 1, or names; 0, 1, ... if it has lost the names."""
     if not is_class_target(y):
         return np.array([-1, 1])
     known = y.dtype.metadata
@@ -96,14 +96,14 @@ def bag_target(
         several groupings of the same instances as tables of means, see
         :meth:`propcvx.BagMeans.concat`.
     proportions : array of shape (n_bags,), dict or pandas Series
-        Share of positive instances of each bag, in [0, 1], or, with two classes, None if the share
-        is not known.  An array is in the order of the sorted bag ids, which categories must have
-        too; a dict or Series is keyed by bag id.  For several classes, a table with a row of
-        shares for each bag, which sum to one: an array of shape (n_bags, n_classes), a DataFrame
-        with bag ids as index and classes as columns, or ``{bag: {class: share}}``.
+        Proportion of positive instances of each bag, in [0, 1], or, with two classes, None if it is
+        not known.  An array is in the order of the sorted bag ids, which categories must have too;
+        a dict or Series is keyed by bag id.  For several classes, a table with a row of proportions
+        for each bag, which sum to one: an array of shape (n_bags, n_classes), a DataFrame with bag
+        ids as index and classes as columns, or ``{bag: {class: proportion}}``.
     labels : array of shape (n_instances,), optional
         Known labels: -1, +1, or 0 where unknown.  If every bag has 1 for all its positives and 0
-        for all others, 0 seems to mean negative, and the labels are refused.  With a table, labels
+        for all others, 0 seems to mean negative, and the function raises.  With a table, labels
         are names of classes, None where unknown.
     classes : sequence of hashable, optional
         Names of the columns, if the table is an array; by default 0, 1, ...
@@ -115,7 +115,7 @@ def bag_target(
         not known), ``size`` (instances in the whole bag, which makes a split through a bag
         detectable) and ``label``.  The dtype has the sorted ids as metadata, which slices keep, so
         that messages can use your names of bags.  For several classes,
-        ``proportion`` has the shares of the sorted classes, whose names are metadata, too, and
+        ``proportion`` has the proportions of the sorted classes, whose names are metadata, too, and
         ``label`` is 0 where unknown, otherwise the number of the class, counted from 1.
 
     Raises
@@ -158,7 +158,7 @@ def bag_target(
 def _matched(
     bags: Any, proportions: Any, classes: Any
 ) -> tuple[list[Hashable], Indices, Array, list[Hashable]]:
-    """Sorted ids, the position of each row's id among them, their shares, names of classes."""
+    """Match ids and proportions: sorted ids, the code of each row, proportions, class names."""
     rows = _named_rows(proportions, classes)
     mapping = as_mapping("proportions", rows)
     ids, codes = encode_ids(bags, keyed=mapping is not None)
@@ -166,7 +166,7 @@ def _matched(
         array = np.asarray(rows, dtype=object)
         if array.shape != (len(ids),):
             raise InputError(
-                f"proportions must have one entry, or row of shares, per bag: {len(ids)} bags "
+                f"proportions must have one entry, or row, per bag: {len(ids)} bags "
                 f"{some_of(ids)}, got an array of shape {array.shape}"
                 f"{_OF_ROWS if array.shape == codes.shape else ''}."
             )
@@ -191,10 +191,10 @@ def _matched(
 
 
 _OF_ROWS = (
-    "; if each row has the share of its bag, "
+    "; if each row has the proportion of its bag, "
     "pandas.Series(proportions).groupby(list(bags)).first() has one per bag"
 )
-"""What would do where there are as many proportions as instances."""
+"""Advice if there are as many proportions as instances."""
 
 _OTHER_IDS = {
     (True, True): "of a Series or DataFrame the index has the ids, where set_index(column) puts "
@@ -205,11 +205,11 @@ _OTHER_IDS = {
     (False, True): "proportions.loc[sorted(set(bags))] of a Series or DataFrame leaves these out, "
     "and {bag: proportions[bag] for bag in set(bags)} of a dict",
 }
-"""What would do where bags, or proportions, are missing."""
+"""Advice if bags, or proportions, are missing."""
 
 
 def _named_rows(proportions: Any, classes: Any) -> Any:
-    """A table as ``{class: share}`` for each bag, keyed as it is; other proportions as they are.
+    """Convert a table to ``{class: proportion}`` for each bag; return other proportions unchanged.
 
     Parameters
     ----------
@@ -237,14 +237,14 @@ def _named_rows(proportions: Any, classes: Any) -> Any:
         return [dict(zip(names, row, strict=True)) for row in array]
     if classes is not None:
         raise InputError(
-            "classes names the columns of an array with a row of shares per bag, and proportions "
+            "classes names the columns of an array with a row for each bag, and proportions "
             "are one number per bag, or have names themselves."
         )
     return proportions
 
 
 def _class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Array, list[Any]]:
-    """The shares from the ``{class: share}`` of bags, and the classes, sorted if they can be."""
+    """Read the ``{class: proportion}`` of bags: an array and the classes, sorted if possible."""
     names = next(list(row) for row in rows if isinstance(row, Mapping))
     if len(names) < 2:
         raise InputError(
@@ -257,16 +257,16 @@ def _class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Array, 
     for k, (bag, row) in enumerate(zip(ids, rows, strict=True)):
         if not isinstance(row, Mapping) or set(row) != set(names):
             raise InputError(
-                f"proportions must give every bag a share of the same classes: one has {names}, "
+                f"proportions must have for every bag the same classes: one has {names}, "
                 f"bag {bag!r} has {row!r}; write 0.0 where a class is not in a bag, and leave out "
-                "the instances of a bag whose shares are not known."
+                "the instances of a bag whose proportions are not known."
             )
         named = {f"{bag!r}, class {name!r}": row[name] for name in names}
         shares[k] = [check_share(share, of, optional=False) for of, share in named.items()]
         if abs(fsum(shares[k]) - 1.0) > UNIT_SUM:
             raise InputError(
                 f"proportions must sum to one in every bag, got {fsum(shares[k]):g} in bag {bag!r} "
-                f"over the classes {names}; rounded shares of a DataFrame sum to one after "
+                f"over the classes {names}; rounded rows of a DataFrame sum to one after "
                 "proportions.div(proportions.sum(axis=1), axis=0)."
             )
     nowhere = [name for name, column in zip(names, shares.T, strict=True) if not column.any()]
@@ -276,7 +276,7 @@ def _class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Array, 
 
 
 def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
-    """Sorted ids, and the position of each instance's id among them."""
+    """Return the sorted ids, and the position of each instance's id among them."""
     if isinstance(bags, np.ndarray) and bags.dtype.kind in "iu" and bags.ndim == 1 and len(bags):
         numbers, codes = np.unique(bags, return_inverse=True)
         return numbers.tolist(), codes
@@ -330,7 +330,7 @@ def _is_missing(member: Hashable) -> bool:
 
 
 def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
-    """What is keyed by bag id, a dict or a pandas Series; None where it is neither."""
+    """Return values keyed by bag id, from a dict or a pandas Series; None for other types."""
     if isinstance(values, Mapping):
         return values
     if hasattr(values, "to_dict"):
@@ -345,14 +345,14 @@ def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
 
 
 def known_labels(labels: ArrayLike | None, n_instances: int) -> Signs:
-    """Labels -1, +1, or 0 where unknown, as all are where none are given."""
+    """Check labels -1, +1, or 0 where unknown; all 0 if there are none."""
     if labels is None:
         return np.zeros(n_instances, dtype=np.int8)
     known = np.asarray(labels)
     if known.dtype in (bool, object) and any(isinstance(each, bool) for each in known.tolist()):
         raise InputError(
-            "labels must be -1, +1, or 0 where unknown, got True or False; "
-            "labels.map({True: 1, False: -1}).fillna(0) of a Series has these."
+            "labels must be -1, +1, or 0 where unknown, got True or False. Convert a Series with "
+            "`labels.map({True: 1, False: -1}).fillna(0)`."
         )
     if known.shape != (n_instances,):
         raise InputError(
@@ -360,8 +360,8 @@ def known_labels(labels: ArrayLike | None, n_instances: int) -> Signs:
         )
     if known.dtype.kind in "Of" and any(map(_is_missing, known.tolist())):
         raise InputError(
-            "labels must be -1, +1, or 0 where unknown, got None, NaN or NA; labels.fillna(0) of a "
-            "Series has 0."
+            "labels must be -1, +1, or 0 where unknown, got None, NaN or NA. Replace missing "
+            "values with 0, for example `labels.fillna(0)`."
         )
     wrong = ~np.isin(known, (-1, 0, 1))
     if wrong.any():
@@ -375,7 +375,7 @@ def known_labels(labels: ArrayLike | None, n_instances: int) -> Signs:
 def class_numbers(
     argument: str, labels: Any, names: Sequence[Hashable], n_instances: int
 ) -> NDArray[Any]:
-    """The number of the class of each instance from 1 on; 0 for None and NaN, which are unknown."""
+    """Return the class number of each instance from 1 on; 0 for None and NaN, which are unknown."""
     number = {name: k for k, name in enumerate(names, start=1)}
     given = [None] * n_instances if labels is None else _listed(labels)
     numbers = [0 if _is_missing(label) else number.get(label, -1) for label in given]
@@ -389,12 +389,12 @@ def class_numbers(
 
 
 def _listed(values: Any) -> list[Any]:
-    """A sequence as a list, of Python's own types if it is an array."""
+    """Convert a sequence to a list, of Python's own types if it is an array."""
     return list(values.tolist() if hasattr(values, "tolist") else values)
 
 
 def some_of(ids: Sequence[Hashable]) -> str:
-    """The first few of some ids, for a message."""
+    """Format the first few of some ids for a message."""
     shown = ", ".join(repr(bag) for bag in ids[:SHOWN])
     return f"[{shown}{', ...' if len(ids) > SHOWN else ''}]"
 
@@ -404,12 +404,12 @@ def bag_proportions(
     bags: Sequence[Hashable] | ArrayLike,
     classes: Sequence[Hashable] | ArrayLike | None = None,
 ) -> dict[Hashable, Any]:
-    """Proportion of positives in each bag, Equation (2), as :func:`bag_target` takes it.
+    """Compute the proportion of positives in each bag, Equation (2), for :func:`bag_target`.
 
     Parameters
     ----------
     labels : array of shape (n_instances,)
-        Numbers, of which those above 0 are positive; or names of classes.
+        Numbers, positive if above 0; or names of classes.
     bags : sequence of hashable, length n_instances, or bag target
         The bag of each instance.
     classes : sequence of hashable, optional
@@ -463,14 +463,14 @@ def _proportions(
 
 
 def binary_target(y: NDArray[np.void], name: Hashable) -> NDArray[np.void]:
-    """The target of one class, which is then +1, against all others.
+    """Convert the target of several classes to the target of one class against all others.
 
     Parameters
     ----------
     y : bag target of shape (n_instances,)
         Made by :func:`propcvx.bag_target` from a table.
     name : hashable
-        Of the class.
+        The name of the class that becomes +1.
 
     Returns
     -------
@@ -495,5 +495,5 @@ def binary_target(y: NDArray[np.void], name: Hashable) -> NDArray[np.void]:
 
 
 def against_rest(labels: NDArray[Any], number: int) -> Signs:
-    """Labels 1 for the class of a number and -1 for the others, 0 where unknown."""
+    """Return labels 1 for the class of a number and -1 for the others, 0 where unknown."""
     return np.where(labels == number, 1, -np.sign(labels)).astype(np.int8)

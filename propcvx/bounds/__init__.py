@@ -1,7 +1,7 @@
-"""Certified bounds on the best labeling's value.
+"""Certified bounds on the optimal value over labelings.
 
 Bounds are entries of ``BOUNDS``; all work on one :class:`~propcvx.bounds.interval.Interval` that
-only ever shrinks.
+only shrinks.
 """
 
 from propcvx.bounds.branch_and_bound import BagMoments

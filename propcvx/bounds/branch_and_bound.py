@@ -1,10 +1,10 @@
 r"""The moment bound, and branch and bound over labelings of whole bags with it at the nodes.
 
-At a node every block has a set of labelings.  The multipliers' bound is maximized; a labeling that
-cannot belong to anything better is dropped; blocks are merged with the pairs of labelings that can,
-if they are few, which tightens the bound, and all this is repeated.  Once one block is left, its
-labelings' values are exact.  Where nothing can be merged, the block of the instance whose mean
-label is nearest to 0 is branched on that instance's label.
+At a node every block has a set of labelings.  First the bound is maximized over the multipliers.
+Then labelings that cannot belong to a better labeling are dropped.  Then blocks are merged with
+the pairs of labelings that are left, if they are few, which tightens the bound.  These steps are
+repeated.  Once one block is left, the values of its labelings are exact.  If no blocks can be
+merged, the search branches on the label of the instance whose mean label is nearest to 0.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 
 N_FACTORED = 40
-"""Features with whole matrices :math:`A_k`, those of most variance; in the others every bag has
-the same share."""
+"""Number of features, by variance, with whole matrices :math:`A_k`; in the others every bag has
+the same multiple of I."""
 
 MOST_MERGED = 30_000
 """Labelings that a merged block may have."""
 
 MOST_AT_ONCE = 1000
-"""Up to so many labelings in all are merged into one block before any multipliers are sought."""
+"""Total of labelings up to which all blocks are merged into one before multipliers are sought."""
 
 WARM_STAGES = ((3e-3, 40), (1e-3, 60), (3e-4, 60))
-"""Stages where the multipliers are good already."""
+"""Stages for multipliers that are good already."""
 
 VALUE_ERROR = 1e-6
-"""Error of the values that decide which labelings are dropped, as a share of the upper bound."""
+"""Error of the values that decide which labelings are dropped, relative to the upper bound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,16 +77,16 @@ class Node:
 
     @property
     def bound(self) -> float:
-        """A lower bound on all labelings of the node, dropped ones among them."""
+        """A lower bound on all labelings of the node, including the dropped ones."""
         return min(self.lower, self.dropped)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Labelings that are left of each block."""
+        """Number of labelings that are left of each block."""
         return tuple(map(len, self.partition.blocks))
 
     def with_label(self, instance: int, label: float) -> Node | None:
-        """Its labelings with a label, None if there are none."""
+        """Restrict the node to labelings with a label; None if there are none."""
         inside = [np.flatnonzero(block.instances == instance) for block in self.partition.blocks]
         (k,) = (k for k, place in enumerate(inside) if len(place))
         kept = self.partition.blocks[k].labelings[:, inside[k][0]] == label
@@ -97,9 +97,9 @@ class Node:
 class BagMoments:
     r"""The moment bound at a node, and the tree.
 
-    The features are rotated to their axes of most variance.  Where :math:`F = F' V + E`, margins
+    The features are rotated to their axes of most variance.  With :math:`F = F' V + E`, margins
     differ by at most the rows of E times the weights: ``rotation_error`` is the sum of
-    these rows' lengths, and ``axes_error`` is how far V is from a rotation.
+    these rows' lengths, and ``axes_error`` is the distance of V from a rotation.
 
     Attributes
     ----------
@@ -107,11 +107,11 @@ class BagMoments:
         Given in any features, kept in the rotated ones.
     interval : Interval
     search : SwapSearch
-        For labelings that nodes suggest, of the same instances.
+        The search for labelings that nodes suggest, of the same instances.
     name : str
         The bound that events name.
     open_nodes : list of Node
-        The nodes that are to be worked on, in the order of their lower bounds.
+        The nodes that are not finished, in the order of their lower bounds.
     finished_lower : float
         A lower bound on the labelings of all other nodes without children.
     """
@@ -135,9 +135,9 @@ class BagMoments:
         return self.interval.goal
 
     def root(self) -> Node:
-        """The node with all labelings, its multipliers equal but for what breaks the symmetry.
+        """Build the node with all labelings; its multipliers are equal up to a broken symmetry.
 
-        Where counts are half of every bag, w and -w are alike and :math:`l_k = 0` is stationary.
+        If counts are half of every bag, w and -w are equivalent and :math:`l_k = 0` is stationary.
         """
         partition = divide(self.problem)
         multipliers = Multipliers.equal(partition, N_FACTORED)
@@ -148,7 +148,7 @@ class BagMoments:
         return Node(partition, replace(multipliers, linear=linear))
 
     def maximize(self, node: Node, others: float = np.inf) -> tuple[Node, CertifiedValues]:
-        """The node with better multipliers, and what they certify.
+        """Improve the multipliers of a node, and return it with its certified values.
 
         ``others`` is a lower bound on the labelings of all other nodes.
         """
@@ -166,11 +166,11 @@ class BagMoments:
         return replace(node, stages=WARM_STAGES), certified
 
     def bounded(self, node: Node, others: float) -> tuple[Node, CertifiedValues]:
-        """The node with what its multipliers certify, which is proved.
+        """Certify a node with its multipliers, and return it with its proved bound.
 
-        Bounds have to hold for the weights of labelings up to twice the value of any that is
-        sought; bounds above that only say that the value is above it, too.  All rounding errors are
-        multiplied by the length of these weights, for a large C far below that of all labelings.
+        Bounds must hold for the weights of labelings up to twice the upper bound; a larger bound
+        proves only that the value is above this limit, too.  All rounding errors are multiplied by
+        the length of these weights, which for a large C is far below the length for all labelings.
         """
         limit = 2.0 * self.interval.upper
         partition = replace(node.partition, reach=self.problem.reach(limit))
@@ -181,7 +181,7 @@ class BagMoments:
         return node, certified
 
     def certified(self, node: Node) -> CertifiedValues:
-        """What the multipliers of a node certify."""
+        """Compute the values that the multipliers of a node certify."""
         certified, reach = certify_values(node.partition, node.multipliers), node.partition.reach
         slack = self.problem.C * reach * self.rotation_error + 0.5 * reach**2 * self.axes_error
         return replace(certified, rest=certified.rest - slack)
@@ -210,11 +210,11 @@ class BagMoments:
         self.interval.prove(self.name, self._least(self.open_nodes))
 
     def _least(self, nodes: Sequence[Node]) -> float:
-        """A lower bound on the labelings of sorted nodes and of finished nodes."""
+        """Return a lower bound on the labelings of sorted nodes and of finished nodes."""
         return min([self.finished_lower, *(node.bound for node in nodes[:1])])
 
     def work(self, node: Node, others: float) -> tuple[Node, str, CertifiedValues]:
-        """Tighten a node; whether it is closed, listed or open, and what is certified of it."""
+        """Tighten a node; return it, its status (closed, listed or open) and certified values."""
         if node.partition.size <= MOST_AT_ONCE:
             multipliers = node.multipliers.merge([range(len(node.sizes))])
             node = replace(node, partition=node.partition.whole(), multipliers=multipliers)
@@ -241,9 +241,9 @@ class BagMoments:
             node = merged
 
     def _merged(self, node: Node, certified: CertifiedValues) -> Node:
-        """Neighbors in the order of their sizes merged, where few pairs of labelings are left.
+        """Merge neighbors in the order of their sizes if few pairs of labelings are left.
 
-        Where few combinations are left in all, the next ones are merged without better multipliers.
+        If few combinations are left in all, the next blocks are merged without better multipliers.
         """
         order: list[int] = np.argsort(node.sizes, kind="stable").tolist()
         groups: list[list[int]] = []
@@ -264,7 +264,7 @@ class BagMoments:
         return replace(node, dropped=min(node.dropped, self.goal), stages=stages)
 
     def _children(self, node: Node, certified: CertifiedValues) -> list[Node]:
-        """Two children that differ in the label of one instance."""
+        """Build two children that differ in the label of one instance."""
         temperature = WARM_STAGES[-1][0] * self.interval.upper / len(node.sizes)
         means = np.full(self.problem.bags.n_instances, np.inf)
         for block, values in zip(node.partition.blocks, certified.values, strict=True):
@@ -280,7 +280,7 @@ class BagMoments:
 
 
 def _without_hopeless(node: Node, certified: CertifiedValues, goal: float) -> Node:
-    """The node, and in place its certified values, without labelings that cannot be better."""
+    """Drop labelings that cannot be better from a node, and in place from its certified values."""
     partition, dropped = node.partition, node.dropped
     for k in range(len(partition.blocks)):
         values = certified.of_labelings(k)

@@ -1,4 +1,4 @@
-"""How good is a labeling: a certified interval around the best labeling's value."""
+"""Certified interval around the optimal value over labelings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from propcvx.svm.threads import one_thread
 from propcvx.svm.training import KernelMethod, TrainingData, proportion_term
 
 SEARCH_SHARE = 0.2
-"""Share of the time limit after which the search for labelings begins no further descent."""
+"""Fraction of the time limit after which the search for labelings begins no further descent."""
 
 
 def certify(
@@ -60,22 +60,22 @@ def certify(
     callback: Callable[[Event], None] = lambda event: None,
     verbose: bool = False,
 ) -> CertifiedInterval:
-    r"""Bound the best labeling's value from both sides, until the bounds meet or time is over.
+    r"""Bound the optimal value over labelings from both sides, within the time limit.
 
     .. math::
 
         \min_{y} \; \min_w \; \tfrac12 \|w\|^2 + C \sum_i \max(0, 1 - y_i w^\top F_i)
         + \sum_k \omega_k L_p(\tilde p_k(y), p_k)
 
-    over labelings with the bags' proportions within ``epsilon`` (eq:convex_1) and without the last
-    term, or over all labelings with it (eq:pSVM_2) where ``C_p`` is given.  Labels that are known
-    are kept.  The classifier has no bias; instead the features are centered, or have one more
-    column, as ``intercept`` says.
+    over labelings with the bags' proportions within ``epsilon`` and without the last term
+    (eq:convex_1), or, if you pass ``C_p``, over all labelings with the last term (eq:pSVM_2).
+    Labelings agree with the known labels.  The classifier has no bias; ``intercept`` replaces it by
+    centered features or a constant feature.
 
-    Called as ``certify(fitted, X, y)``, with a fitted :class:`propcvx.ConvPropSVM` or
-    :class:`propcvx.AlterPropSVM`, it takes all parameters of the problem from the fit, and
-    ``start``; of a fit with ``sample_weight`` it takes no weights.  The bias of ``AlterPropSVM`` is
-    no part of the problem: ``intercept`` replaces it, and ``lower`` does not bound its objective.
+    ``certify(fitted, X, y)``, with a fitted :class:`propcvx.ConvPropSVM` or
+    :class:`propcvx.AlterPropSVM`, takes all parameters of the problem and ``start`` from the fit,
+    but not its ``sample_weight``.  The bias of ``AlterPropSVM`` is no part of the problem:
+    ``intercept`` replaces it, and ``lower`` does not bound its objective.
 
     Parameters
     ----------
@@ -90,23 +90,23 @@ def certify(
     C_p : float, optional
         Weight of the proportion loss: the loss form, in which ``epsilon`` is not used.
     loss : str or ProportionLoss
-        ``"absolute"`` or ``"squared"``, or a loss that you define.
+        ``"absolute"`` or ``"squared"``, or a loss of your own.
     bag_weights : "uniform", "size", array of shape (n_bags,), dict or pandas Series
-        What ``C_p`` is multiplied by for each bag, as in :class:`propcvx.AlterPropSVM`.
+        Factor of ``C_p`` for each bag, as in :class:`propcvx.AlterPropSVM`.
     kernel, gamma, degree, coef0, intercept
         As in :class:`propcvx.ConvPropSVM`.
     bounds : "auto", str, object, or sequence of these
         Bounds, computed in this order.  Names in ``propcvx.bounds.BOUNDS``: ``"enumeration"``,
-        ``"bag_moments"`` and ``"branch_and_bound"``, which begins with it; ``"auto"`` takes
-        branch and bound, and before it enumeration if there are few labelings.  A relaxation of the
-        hinge loss is a bound, too: its name in ``propcvx.relaxation.RELAXATIONS``, or an object
-        with the method ``relax``, such as
+        ``"bag_moments"`` and ``"branch_and_bound"``, which begins with ``"bag_moments"``.
+        ``"auto"`` is branch and bound, after enumeration if there are few labelings.  A relaxation
+        of the hinge loss is a bound, too: its name in ``propcvx.relaxation.RELAXATIONS``, or an
+        object with the method ``relax``, such as
         ``CuttingPlanes(master="epigraph", oracle="eigenvalue", max_cuts=200)``.  So is a
-        :class:`propcvx.bounds.Bound` that you define.
+        :class:`propcvx.bounds.Bound` of your own.
     start : array of shape (n_instances,), optional
-        A labeling of -1 and +1 to begin the search with, such as that of an earlier result.
+        A labeling of -1 and +1 to begin the search with, such as the one of an earlier result.
     time_limit : float
-        Seconds after which the work ends; the result is the interval that is proved until then.
+        Seconds after which the search ends; the result is the interval that is proved by then.
     tol : float
         Relative gap at which a labeling counts as proved optimal.
     random_state : int, RandomState or None
@@ -119,24 +119,24 @@ def certify(
     Returns
     -------
     CertifiedInterval
-        It is returned after an interruption by Ctrl-C, too, once there is a labeling.  Where a
-        bound fails, the others count: a :class:`~propcvx.errors.BoundFailedWarning` and
-        ``failures`` name it.
+        Also after an interruption by Ctrl-C, once there is a labeling.  If a bound fails, the
+        result uses the others; a :class:`~propcvx.errors.BoundFailedWarning` and ``failures`` name
+        the failed bound.
 
     Raises
     ------
     InputError
-        If an argument cannot be used, or a bound cannot do the problem; the message says which
-        can.
+        If an argument cannot be used, or a bound does not support the problem; the message names
+        bounds that do.
     InconsistentBoundsError
         If a labeling's value is below a lower bound; the message names the bound.
     Exception
-        The error of the first bound that failed, if nothing at all is proved.
+        The error of the first bound that failed, if no bound is proved.
 
     Warns
     -----
     BoundFailedWarning
-        If a bound failed and others did not.
+        If some bounds failed, but not all.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def certify(
 def _checked_term(
     bags: Bags, epsilon: Any, loss: Any, C_p: float | None, bag_weights: Any
 ) -> tuple[ProportionLoss, Any]:
-    """The proportion loss and its weights, of bags that are checked to have certificates."""
+    """Check the arguments of the loss; return the proportion loss and its weights."""
     check_two_classes(bags.n_classes)
     form, others = "with", {"epsilon": epsilon}
     if C_p is None:
@@ -195,7 +195,7 @@ def _checked_term(
 
 
 def _allowed(start: Any, problem: LabelingProblem) -> Array:
-    """The labeling to begin with, checked."""
+    """Check the labeling to begin with."""
     labeling = check_labeling("start", start, len(problem.features)).astype(np.float64)
     if not np.isfinite(problem.cost(labeling)):
         raise InputError(
@@ -207,21 +207,21 @@ def _allowed(start: Any, problem: LabelingProblem) -> Array:
 
 @dataclass(eq=False)
 class _Certification:
-    """The work on one problem.
+    """The state of the search on one problem.
 
     Attributes
     ----------
     search : SwapSearch
-        It has the problem and the interval.
+        The search, with the problem and the interval.
     failures : dict
-        The errors of bounds, unless one says that a bound is false: that one is raised.
+        The errors of bounds, except an error that a bound is invalid, which is raised.
     """
 
     search: SwapSearch
     failures: dict[str, Exception] = field(default_factory=dict)
 
     def run(self, bounds: dict[str, Bound], start: Any, random: RandomState) -> StopReason:
-        """Compute bounds until the interval is closed or time is over; why it ended."""
+        """Compute bounds until the interval is closed or time is over; return the stop reason."""
         try:
             if start is not None:
                 self.search.plane(_allowed(start, self.search.problem))
@@ -234,7 +234,7 @@ class _Certification:
             return StopReason.INTERRUPTED
 
     def _prove_bounds(self, bounds: dict[str, Bound], random: RandomState) -> StopReason:
-        """Search for labelings, unless the first bound does that, and compute all bounds."""
+        """Search for labelings, unless the first bound does so, and compute all bounds."""
         search, problem, interval = self.search, self.search.problem, self.search.interval
         search.plane(problem.best_labeling(np.zeros(len(problem.features))))
         interval.prove("no loss is negative", problem.least_cost)
@@ -253,7 +253,7 @@ class _Certification:
 
     @contextmanager
     def _failing_alone(self, name: str) -> Iterator[None]:
-        """Keep the error of a bound, so that the others are computed all the same."""
+        """Store the error of a bound, so that the other bounds are still computed."""
         try:
             yield
         except (OutOfTimeError, InconsistentBoundsError):
@@ -262,7 +262,7 @@ class _Certification:
             self.failures[name] = error
 
     def result(self, reason: StopReason) -> CertifiedInterval:
-        """The result; warnings come with it."""
+        """Build the result, and issue its warnings."""
         problem, interval = self.search.problem, self.search.interval
         value = self.search.value(np.asarray(interval.labeling))
         if value > interval.upper * (1.0 + CROSSED):

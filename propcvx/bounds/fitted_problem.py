@@ -1,4 +1,4 @@
-"""The problem that a fitted estimator is about, as the arguments of ``certify``."""
+"""The problem of a fitted estimator, as the arguments of ``certify``."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ KERNEL = ("kernel", "gamma", "degree", "coef0")
 """Parameters of the kernel, which all estimators have."""
 
 OF_PROBLEM = ("epsilon", "C_p", "loss", "bag_weights", "intercept", "start", *KERNEL)
-"""Arguments that are taken from the fit, beside C."""
+"""Arguments that are taken from the fit, in addition to C."""
 
 
 def arguments_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments ``X, y, C, ...`` of a call ``function(fitted, X, y, ...)``.
+    """Return the arguments ``X, y, C, ...`` of a call ``function(fitted, X, y, ...)``.
 
     Parameters
     ----------
     function : callable
-        It has the parameters X, y, C and those in ``OF_PROBLEM``.
+        A function with the parameters X, y, C and those in ``OF_PROBLEM``.
     arguments : mapping
-        By the names of its parameters: the fitted estimator as X, then X as y and y as C.
+        Values by parameter name: the fitted estimator as X, then X as y and y as C.
 
     Raises
     ------
     InputError
-        If there is no certificate for the fit, it is of other data, or a parameter is given twice.
+        If there is no certificate for the fit, its data differ, or a parameter is passed twice.
     """
     fitted, X, y = (arguments[name] for name in ("X", "y", "C"))
     check_is_fitted(fitted)
@@ -50,19 +50,19 @@ def arguments_of(function: Callable[..., Any], arguments: Mapping[str, Any]) -> 
 
 
 def not_default(function: Callable[..., Any], arguments: Mapping[str, Any]) -> list[str]:
-    """The names of those arguments that are not the defaults of a function."""
+    """Return the names of the arguments that differ from the defaults of a function."""
     defaults = {name: each.default for name, each in signature(function).parameters.items()}
     return [name for name, x in arguments.items() if np.ndim(x) > 0 or x != defaults[name]]
 
 
 def check_two_classes(n_classes: int) -> None:
-    """Raise if there are more, of which there are no certificates."""
+    """Raise if there are more than two classes, which have no certificates."""
     if n_classes > 2:
         raise InputError(f"y must have two classes, got {n_classes}; {ONE_CLASS}.")
 
 
 def _check_same_data(fitted: KernelMethod, X: Any, y: Any) -> None:
-    """Check what can be: numbers of instances and of features, and what a kernel remembers."""
+    """Check the numbers of instances and features, and the instances that a kernel stores."""
     seen = len(fitted.transduction_), fitted.n_features_in_
     shape = getattr(X, "shape", np.shape(X))
     if shape != seen or len(y) != seen[0]:

@@ -1,6 +1,6 @@
-"""The interval around the best labeling's value, while it closes and as it was reached.
+"""The interval around the optimal value over labelings: its current state and its result.
 
-The interval only shrinks.  Where a labeling's value is below a lower bound, that is a
+The interval only shrinks.  A labeling's value below a lower bound raises an
 :class:`~propcvx.errors.InconsistentBoundsError`.
 """
 
@@ -44,7 +44,7 @@ class Event:
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """What became of one node of the branch-and-bound tree.
+    """The outcome of one node of the branch-and-bound tree.
 
     Attributes
     ----------
@@ -54,10 +54,10 @@ class NodeRecord:
     lower : float
         A lower bound on the labelings of the node.
     status : str
-        ``"branched"``, ``"closed"``, ``"listed"`` where one block is left, so that the value of
-        each of its labelings is known, or ``"open"`` where no more is needed of it.
+        ``"branched"``, ``"closed"``, ``"listed"`` if one block is left, so that the value of each
+        of its labelings is known, or ``"open"`` if it was not needed any more.
     sizes : tuple of int
-        Labelings that are left of each block.
+        Number of labelings that are left of each block.
     seconds : float
         Since the start.
     """
@@ -73,7 +73,7 @@ class NodeRecord:
 
 @dataclass(eq=False)
 class Interval:
-    """The interval while it closes.
+    """The current interval.
 
     Attributes
     ----------
@@ -86,9 +86,9 @@ class Interval:
     gram_lower : callable
         Turns a lower bound for the factor of a Gram matrix into one for the Gram matrix itself.
     progress : tqdm
-        Counts the nodes that are finished; it shows nothing unless another is given.
+        Counter of finished nodes; by default hidden.
     lower, upper, labeling
-        What is proved and found so far; the labeling is None before there is any.
+        The bounds and the best labeling so far; the labeling is None before there is any.
     """
 
     tol: float
@@ -106,12 +106,12 @@ class Interval:
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """Seconds since the start."""
         return perf_counter() - self.started
 
     @property
     def gap(self) -> float:
-        """``(upper - lower) / upper``; 0 means that nothing is between them."""
+        """Relative gap ``(upper - lower) / upper``."""
         return gap_between(self.lower, self.upper)
 
     @property
@@ -121,11 +121,11 @@ class Interval:
 
     @property
     def goal(self) -> float:
-        """A lower bound that closes it, with half of the tolerance to spare."""
+        """A lower bound that closes the interval, with half of the tolerance to spare."""
         return self.upper * (1.0 - 0.5 * self.tol)
 
     def prove(self, bound: str, lower: float) -> None:
-        """Take a lower bound of the problem as its features pose it, and who proved it."""
+        """Update the lower bound of the problem in its features, and the name of its bound."""
         lower = self.gram_lower(lower)
         check_consistent(f"bound {bound!r}", lower, self.upper)
         if lower > self.lower:
@@ -133,7 +133,7 @@ class Interval:
             self._note(bound)
 
     def offer(self, bound: str, labeling: Array, upper: float) -> None:
-        """Take a labeling, an upper bound on its value, and who computed it."""
+        """Update the labeling and the upper bound on its value, and the name of their source."""
         if upper < self.upper:
             check_consistent(f"bound {self.prover!r}", self.lower, upper)
             self.upper, self.labeling = float(upper), labeling
@@ -146,7 +146,7 @@ class Interval:
             raise OutOfTimeError
 
     def record(self, node: NodeRecord) -> None:
-        """Keep a node's record."""
+        """Store the record of a node."""
         self.nodes.append(node)
         self.progress.update()
 
@@ -159,27 +159,28 @@ class Interval:
 
 @dataclass(frozen=True)
 class CertifiedInterval(Bounds):
-    """Where the best labeling's value is.
+    """Certified interval around the optimal value over labelings.
 
     Attributes
     ----------
     lower, upper : float
-        The best value is between them, rounding counted in; ``labeling`` has the value ``upper``.
+        Bounds on the optimal value, with rounding errors included; ``labeling`` has the value
+        ``upper``.
     proved_optimal : bool
-        Whether the gap is at most ``tol``.  That is about the program, not about the truth: wrong
-        labelings often have a smaller objective than the true one.
+        Whether the gap is at most ``tol``.  This concerns the program, not accuracy: incorrect
+        labelings often have a smaller objective value than the true labeling.
     labeling : array of shape (n_instances,)
         The best labeling that is known, from -1 and +1.
     history : tuple of Event
         Every improvement of the interval: when, and by which bound.
     nodes : tuple of NodeRecord
-        The tree of branch and bound: its nodes in the order in which they were finished.
+        The nodes of the branch-and-bound tree, in the order in which they were finished.
     stop_reason : StopReason
-        Why it stopped; ``stop_reason.advice`` says what to try.
+        Why it stopped; ``stop_reason.advice`` is what to try.
     seconds : float
         Wall time.
     failures : dict of str to str
-        Bounds that failed, and their errors; what they had proved before counts.
+        Bounds that failed, and their errors; lower bounds that they proved before count.
     """
 
     proved_optimal: bool
@@ -191,7 +192,7 @@ class CertifiedInterval(Bounds):
     failures: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """The interval, the bounds that improved it, and advice."""
+        """Format the interval, the bounds that improved it, and advice."""
         verdict = "proved optimal" if self.proved_optimal else "not proved optimal"
         reason = self.stop_reason.value
         lines = [

@@ -1,4 +1,4 @@
-r"""The best multipliers of the moment bound, by a quasi-Newton method on a smoothed bound.
+r"""Maximization of the moment bound over its multipliers, by a quasi-Newton method.
 
 The multipliers are :math:`A_k = L^{-1} R_k R_k^\top L^{-\top}` with the Cholesky factor of
 :math:`L L^\top = \sum_k R_k R_k^\top`, and :math:`l_k` less their mean, for any :math:`R_k` and
@@ -22,17 +22,16 @@ from propcvx.bounds.moments import NEGLIGIBLE, Multipliers, PieceProblem, soft_l
 from propcvx.bounds.partition import Partition
 
 STAGES = ((1e-2, 60), (3e-3, 60), (1e-3, 100), (3e-4, 150))
-"""Temperatures, as shares of the interval's upper end for each block, and the most iterations at
-each."""
+"""Temperatures, relative to the upper bound for each block, and the most iterations at each."""
 
 PROGRAM_ERROR = 1e-5
-"""Error of the quadratic programs, as a share of the temperature."""
+"""Error of the quadratic programs, relative to the temperature."""
 
 EQUAL = 1e-3
-"""Share of equal multipliers, I / K, in every A_k: it keeps them well conditioned."""
+"""Fraction of equal multipliers, I / K, in every A_k; it keeps them well conditioned."""
 
 LEAST_GAIN = 3e-3
-"""A stage ends when an iteration gains less than this share of its temperature."""
+"""Gain of an iteration, relative to the temperature, below which a stage ends."""
 
 
 @dataclass(eq=False)
@@ -43,7 +42,7 @@ class SmoothBound:
     ----------
     division : Division
     unit : float
-        The size of the value; values and gradients are divided by it.
+        The size of the value, by which values and gradients are divided.
     best : Multipliers
         The multipliers of the largest bound so far.
     check_time : callable
@@ -62,7 +61,7 @@ class SmoothBound:
     largest: float = -np.inf
 
     def pack(self, multipliers: Multipliers) -> Array:
-        """The vector of some multipliers."""
+        """Convert multipliers to a vector."""
         roots, share = np.linalg.cholesky(multipliers.squares), self._share
         linear, prices = multipliers.linear / np.sqrt(share), multipliers.prices / share
         return _packed(roots, linear, prices)
@@ -78,7 +77,7 @@ class SmoothBound:
         return roots.reshape(squares.shape), rest.reshape(linear.shape), prices
 
     def __call__(self, vector: Array) -> tuple[float, Array]:
-        """Minus the smoothed bound and its gradient, in units of the value."""
+        """Compute minus the smoothed bound and its gradient, in units of the value."""
         (roots, linear, prices), share = self._unpack(vector), self._share
         inverse = np.linalg.inv(np.linalg.cholesky(np.einsum("kij,klj->il", roots, roots)))
         pure = inverse @ roots
@@ -96,7 +95,7 @@ class SmoothBound:
         return -smooth / self.unit, -gradient / self.unit
 
     def _evaluate(self, multipliers: Multipliers) -> tuple[float, Multipliers]:
-        """The smoothed bound and its derivatives by :math:`A_k`, l and prices."""
+        """Compute the smoothed bound and its derivatives by :math:`A_k`, l and prices."""
         smooth, largest, q = 0.0, 0.0, multipliers.squares.shape[1]
         slopes = Multipliers(*map(np.zeros_like, vars(multipliers).values()))
         margin, tol = NEGLIGIBLE * self.temperature, PROGRAM_ERROR * self.temperature
@@ -133,18 +132,18 @@ def maximize(
     goal: float,
     stages: Sequence[tuple[float, int]],
 ) -> Iterator[Multipliers]:
-    """The best multipliers so far, after each of some stages.
+    """Maximize the bound, and yield the best multipliers so far after each stage.
 
     Parameters
     ----------
     division : Division
         The duals of its blocks are improved in place.
     multipliers : Multipliers
-        Where to begin.
+        The multipliers to begin with.
     interval : Interval
-        The search ends when its time is over.
+        The interval, at whose time limit the search ends.
     goal : float
-        The search ends when the bound reaches it.
+        The bound at which the search ends.
     stages : sequence of (temperature, iterations)
         As in ``STAGES``.
     """

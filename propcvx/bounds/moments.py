@@ -13,7 +13,7 @@ labeling's value is at least
 and by weak duality the inner minimum over w is at least, for any v with
 :math:`0 \le y_i v_i \le C`,
 :math:`y^\top v - \tfrac12 (F_k^\top v - l_k)^\top A_k^{-1} (F_k^\top v - l_k)`.
-So whatever the accuracy of multipliers and duals, :func:`certify_values` is a bound.
+So :func:`certify_values` is a bound for any accuracy of multipliers and duals.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from propcvx.bounds.partition import Block, Partition
 Check = Callable[[], None]
 
 NEGLIGIBLE = 30.0
-"""Labelings so many temperatures above the least value, or more, are left out of a mixture."""
+"""Number of temperatures above the least value from which a mixture omits labelings."""
 
 PROGRAMS_AT_ONCE = 4096
-"""Quadratic programs that are solved at once."""
+"""Number of quadratic programs that are solved at once."""
 
 EPSILON = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
 
 MOST_PAIRS = 100_000_000
-"""Pairs of labelings of two blocks that are bounded to merge them."""
+"""Largest number of pairs of labelings of two blocks that are bounded to merge them."""
 
 STEPS = 100
 """Most steps of the batch of quadratic programs."""
 
 PAIRS_AT_ONCE = 500_000
-"""Pairs of labelings that are bounded at once."""
+"""Number of pairs of labelings that are bounded at once."""
 
 RIDGE = 1e-13
-"""Added to the diagonal of a quadratic program, as a share of its largest entry, so that no face is
-singular."""
+"""Number added to the diagonal of a quadratic program, relative to its largest entry, so that no
+face is singular."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +76,14 @@ class Multipliers:
 
     @classmethod
     def equal(cls, partition: Partition, n_factored: int) -> Multipliers:
-        """The same for each of the blocks: :math:`A_k = I / K`, :math:`l_k = 0`."""
+        """Build equal multipliers of all blocks: :math:`A_k = I / K`, :math:`l_k = 0`."""
         n, rank = len(partition.blocks), partition.blocks[0].features.shape[1]
         squares = np.tile(np.eye(min(n_factored, rank)) / n, (n, 1, 1))
         prices = np.zeros(len(partition.costs))
         return cls(squares, np.full(n, 1.0 / n), np.zeros((n, rank)), prices)
 
     def merge(self, groups: Sequence[Sequence[int]]) -> Multipliers:
-        """Multipliers of merged blocks: sums over the blocks, which make the bound no smaller."""
+        """Sum multipliers over merged blocks, which makes the bound no smaller."""
         squares, shares, linear = (
             np.array([part[list(group)].sum(axis=0) for group in groups])
             for part in (self.squares, self.shares, self.linear)
@@ -114,7 +114,7 @@ class PieceProblem:
         self.constants = self.costs - 0.5 * self.offset @ self.offset
 
     def values(self, margin: float, tol: float, check_time: Check) -> Array:
-        """Values of the duals of all labelings, improved within ``margin`` of the least one."""
+        """Compute the dual values of all labelings, improved within ``margin`` of the least."""
         duals = self.block.duals
         slopes = self.block.labelings + self.q - 0.5 * duals @ self.Q
         values: Array = np.einsum("pi,pi->p", slopes, duals) + self.constants
@@ -138,17 +138,19 @@ class PieceProblem:
             self.block.duals[part], values[part] = v, reached + constants
 
     def _box(self, labelings: Array | Signs) -> tuple[Array, Array]:
-        """Lower and upper bounds on the duals of some labelings."""
+        """Return lower and upper bounds on the duals of some labelings."""
         ends = self.partition.C * labelings
         return np.minimum(0.0, ends), np.maximum(0.0, ends)
 
     def weights(self, duals: Array) -> Array:
-        """The weights w of some duals, in rows."""
+        """Compute the weights w of some duals, in rows."""
         z, q = duals @ self.rows - self.offset, len(self.factor)
         return np.hstack([np.linalg.solve(self.factor.T, z[:, :q].T).T, z[:, q:] / self.scale])
 
     def certified(self) -> tuple[Array, Array]:
-        r"""Lower bounds of :math:`\min_w` over :math:`\|w\| \le` reach, rounding counted in; z.
+        r"""Compute lower bounds of :math:`\min_w` over :math:`\|w\| \le` reach, and z.
+
+        The bounds include rounding errors.
 
         For any z, :math:`\tfrac12 w^\top A w - x^\top w \ge -\tfrac12 \|z\|^2 - \|x - G z\| \|w\|`.
         """
@@ -168,7 +170,7 @@ class PieceProblem:
 
 
 def soft_least(values: Array, temperature: float) -> tuple[float, Array]:
-    r""":math:`-T \log \sum_y e^{-d_y / T}` and its derivative, 0 where negligible."""
+    r"""Compute :math:`-T \log \sum_y e^{-d_y / T}` and its derivative, 0 where negligible."""
     above = (values - values.min()) / temperature
     weights = np.where(above < NEGLIGIBLE, np.exp(-above), 0.0)
     total = weights.sum()
@@ -177,7 +179,7 @@ def soft_least(values: Array, temperature: float) -> tuple[float, Array]:
 
 @dataclass(frozen=True, eq=False)
 class CertifiedValues:
-    """Lower bounds, with rounding counted in, for weights no longer than ``Division.reach``.
+    """Lower bounds, with rounding errors included, for weights no longer than ``Division.reach``.
 
     Attributes
     ----------
@@ -196,20 +198,20 @@ class CertifiedValues:
         return self.rest + sum(float(values.min()) for values in self.values)
 
     def without(self, blocks: Sequence[int]) -> float:
-        """A lower bound on all that does not belong to some blocks."""
+        """Return a lower bound on everything except the parts of some blocks."""
         return self.lower - sum(float(self.values[k].min()) for k in blocks)
 
     def of_labelings(self, k: int) -> Array:
-        """Lower bounds on the whole problem with one labeling of block k taken."""
+        """Return lower bounds on the whole problem for each labeling of block k."""
         return self.values[k] + self.without([k])
 
 
 def improve_duals(
     partition: Partition, multipliers: Multipliers, margin: float, tol: float, check_time: Check
 ) -> None:
-    """Solve, in place, for labelings that can be within ``margin`` of the least of their block.
+    """Improve, in place, duals of labelings within ``margin`` of the least of their block.
 
-    ``check_time`` is called before every batch of them, and ends it by raising an exception.
+    ``check_time`` is called before every batch, and ends the work by raising an exception.
     """
     for k in range(len(partition.blocks)):
         problem = PieceProblem(partition, multipliers, k)
@@ -219,7 +221,7 @@ def improve_duals(
 
 
 def certify_values(partition: Partition, multipliers: Multipliers) -> CertifiedValues:
-    r"""Lower bounds from any multipliers and duals, with rounding counted in.
+    r"""Compute lower bounds from any multipliers and duals, with rounding errors included.
 
     Parameters
     ----------
@@ -244,12 +246,12 @@ def certify_values(partition: Partition, multipliers: Multipliers) -> CertifiedV
 def pairs_below(
     partition: Partition, multipliers: Multipliers, pair: Sequence[int], goal: float, most: int
 ) -> Indices | None:
-    r"""Pairs of labelings of two blocks with a bound below a goal; None of one, or if too many.
+    r"""Find pairs of labelings of two blocks with a bound below a goal; None if too many.
 
     The pair has the sum of both blocks' A and :math:`l`.  Let :math:`b_1, b_2` be their bounds of
     :meth:`PieceProblem.certified` with this A and half of this :math:`l`.  With the duals of both
     the pair has :math:`z = z_1 + z_2`, so that :math:`b_1 + b_2 - z_1^\top z_2` is a bound for it.
-    What b takes off for rounding is enough for this sum, too.
+    The allowance of b for rounding covers this sum, too.
 
     Returns
     -------
@@ -279,9 +281,9 @@ def solve_boxes(
 
         \max_{l \le v \le u} \; g^\top v - \tfrac12 v^\top Q v
 
-    Each step of the batch solves for the coordinates that are inside of their box, and moves until
-    a coordinate is at its bound.  Where it gets to the solution, the coordinate that gains most is
-    moved away from its bound next.
+    Each step of the batch solves for the coordinates inside their box, and moves until a coordinate
+    is at its bound.  If it reaches the solution, the next step moves the coordinate that gains most
+    away from its bound.
 
     Parameters
     ----------
@@ -291,9 +293,9 @@ def solve_boxes(
     box : pair of arrays of shape (P, n)
         The bounds l and u.
     start : array of shape (P, n)
-        Where to begin; clipped to the box.
+        The first points; clipped to the box.
     enough : array of shape (P,)
-        Programs whose value is larger are not improved further.
+        Values above which programs are not improved further.
     tol : float
         Largest error of a value; programs that need more than ``STEPS`` keep their last point.
 
@@ -329,7 +331,7 @@ def _along_face(
 ) -> tuple[Array, Mask]:
     """Move to the maximum over the free coordinates, or until some are at their bound.
 
-    Returns the points, and whether the face is solved before.
+    Return the points, and whether the face is solved before a bound.
     """
     identity = np.eye(len(Q))
     ridged = Q + RIDGE * max(float(Q.diagonal().max()), TINY) * identity

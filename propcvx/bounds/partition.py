@@ -18,10 +18,10 @@ from propcvx.arrays import Array, Indices, Mask, Signs
 from propcvx.bounds.problem import LabelingProblem
 
 MOST_LABELINGS = 1000
-"""A bag with more labelings is divided."""
+"""Number of labelings above which a bag is divided."""
 
 PIECE_SIZE = 8
-"""Instances in a block of a divided bag."""
+"""Number of instances in a block of a divided bag."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +62,13 @@ class Partition:
     ----------
     blocks : tuple of Piece
     costs : tuple of arrays
-        Of each divided bag, its cost for 0, 1, ... positives; ``[0]`` once a block holds all of it.
+        Costs of each divided bag for 0, 1, ... positives; ``[0]`` once one block has all of it.
     members : tuple of int arrays
-        Its instances.
+        Instances of each divided bag.
     C : float
         Weight of the hinge loss.
     reach : float
-        Labelings whose weights are longer than this are left out of all bounds.
+        Length of weights above which labelings are omitted from all bounds.
     """
 
     blocks: tuple[Block, ...]
@@ -83,14 +83,14 @@ class Partition:
         return prod(len(block) for block in self.blocks)
 
     def labeling(self, chosen: Sequence[int]) -> Array:
-        """The whole labeling that takes one labeling of each block."""
+        """Combine one labeling of each block into a labeling of all instances."""
         labeling = np.empty(sum(len(block.instances) for block in self.blocks))
         for block, choice in zip(self.blocks, chosen, strict=True):
             labeling[block.instances] = block.labelings[choice]
         return labeling
 
     def merge(self, groups: Sequence[Sequence[int]], kept: Mapping[int, Indices]) -> Partition:
-        """Blocks merged as groups of their positions say.
+        """Merge blocks by groups of their positions.
 
         ``kept[k]`` has the combinations of labelings that group k keeps, in columns.
         """
@@ -109,19 +109,19 @@ class Partition:
         return replace(self, blocks=tuple(merged), costs=tuple(costs))
 
     def whole(self) -> Partition:
-        """All blocks merged, with all combinations of their labelings."""
+        """Merge all blocks, with all combinations of their labelings."""
         chosen = np.array([*product(*(range(len(block)) for block in self.blocks))]).T
         return self.merge([range(len(self.blocks))], {0: chosen})
 
     def keep(self, k: int, labelings: Mask) -> Partition:
-        """The division with some labelings of block k only."""
+        """Restrict block k to some of its labelings."""
         block, each = self.blocks[k], ("labelings", "duals", "costs", "counts")
         block = replace(block, **{name: getattr(block, name)[labelings] for name in each})
         return replace(self, blocks=(*self.blocks[:k], block, *self.blocks[k + 1 :]))
 
 
 def divide(problem: LabelingProblem) -> Partition:
-    """Every bag a block, or several where it has more than ``MOST_LABELINGS``."""
+    """Make every bag a block, or several blocks if it has more than ``MOST_LABELINGS``."""
     bags = list(zip(problem.bags.members, problem.costs, strict=True))
     large = [k for k, bag in enumerate(bags) if _number(problem, *bag) > MOST_LABELINGS]
     blocks = []
@@ -137,7 +137,7 @@ def divide(problem: LabelingProblem) -> Partition:
 
 
 def _number(problem: LabelingProblem, members: Indices, cost: Array) -> int:
-    """How many labelings a bag has."""
+    """Count the labelings of a bag."""
     known = problem.bags.labels[members]
     free, positive = int((known == 0).sum()), int((known > 0).sum())
     allowed = np.flatnonzero(np.isfinite(cost)) - positive
@@ -145,7 +145,7 @@ def _number(problem: LabelingProblem, members: Indices, cost: Array) -> int:
 
 
 def _piece(problem: LabelingProblem, members: Indices, cost: Array, priced: Indices) -> Block:
-    """Some instances of a bag with all their labelings; ``priced`` is 1 for a divided bag."""
+    """Build a block of some instances of a bag; ``priced`` is 1 for a divided bag."""
     known = problem.bags.labels[members]
     free, positive = np.flatnonzero(known == 0), int((known > 0).sum())
     allowed = np.flatnonzero(np.isfinite(cost[positive : positive + len(free) + 1]))
@@ -160,7 +160,7 @@ def _piece(problem: LabelingProblem, members: Indices, cost: Array, priced: Indi
 
 
 def _product(blocks: Sequence[Block], combinations: Indices) -> Block:
-    """Some combinations of the labelings of some blocks, in columns."""
+    """Build a block of some combinations, in columns, of the labelings of some blocks."""
     parts = list(zip(blocks, combinations, strict=True))
     return Block(
         np.concatenate([block.instances for block in blocks]),

@@ -1,4 +1,4 @@
-r"""The problem that all bounds are of: the best labeling's value.
+r"""The problem of all bounds: the optimal value over labelings.
 
 Without bias, a labeling y has the SVM value
 :math:`g(y) = \max_{0 \le \alpha \le C} \alpha^\top 1 - \tfrac12 \|F^\top (y \circ \alpha)\|^2
@@ -18,7 +18,7 @@ from propcvx.arrays import Array
 from propcvx.svm.problem import PropSVM
 
 ROUNDING_OF_SUMS = 1e-12
-"""Rounding error of a sum of costs, as a share of the sum."""
+"""Relative rounding error of a sum of costs."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,7 +34,7 @@ class LabelingProblem(PropSVM):
         Weight of the hinge loss.
     loss : ProportionLoss
         The loss :math:`L_p`; with :func:`propcvx.labelings.losses.constraint` the problem is in the
-        constraint form, whatever the weights.
+        constraint form, for any weights.
     weights : float or array of shape (n_bags,)
         The weights :math:`\omega_k`.
     """
@@ -42,7 +42,7 @@ class LabelingProblem(PropSVM):
     features: Array
 
     def cost(self, labeling: Array) -> float:
-        """Sum of the bags' costs; infinite if a count is not allowed or a known label changed."""
+        """Sum the costs of the bags; infinite if a count is infeasible or a known label changed."""
         known = self.bags.labels != 0
         if (labeling[known] != self.bags.labels[known]).any():
             return np.inf
@@ -54,7 +54,7 @@ class LabelingProblem(PropSVM):
         return float(sum(cost.min() for cost in self.costs))
 
     def reach(self, value: float = np.inf) -> float:
-        r"""The longest weights that the SVM of a labeling with at most this value can have.
+        r"""Bound the length of the SVM weights of a labeling with at most this value.
 
         :math:`\tfrac12 \|w\|^2` is at most the value without the bags' costs, and w = 0 shows that
         it is at most CN.  Both sums of costs are rounded.

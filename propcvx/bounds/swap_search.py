@@ -1,9 +1,9 @@
-r"""A search for good labelings of a ``LabelingProblem``; it offers all to the interval.
+r"""A search for good labelings of a ``LabelingProblem``, which it offers to the interval.
 
-It alternates as Algorithm 1 does, swaps two labels of a bag, and flips single ones.  A step is
-taken only if the value falls.  A move is tried only where no lower bound shows that it cannot be
-better, and first the one that costs least with the separator as it is.  Every value is the
-objective at some weights, and so an upper bound whatever the solver's accuracy.
+It alternates as in Algorithm 1, swaps two labels of a bag, and flips single labels.  A step is
+taken only if the value falls.  A move is tried only if no lower bound shows that it cannot be
+better, beginning with the least cost for the current separator.  Every value is the objective at
+some weights, and so an upper bound for any accuracy of the solver.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from propcvx.solvers import Solve
 from propcvx.svm.step import MOST_REMEMBERED, LabelingSVM, Separator, bits_of, improved, is_better
 
 IDLE = 15
-"""The search ends after so many descents in a row without a better labeling, first of those that
-begin in random directions, then of those that begin with hops."""
+"""Number of descents in a row without a better labeling after which the search ends, first of
+descents that begin in random directions, then of descents that begin with hops."""
 
 
 @dataclass(frozen=True, eq=False)
 class SwapSearch:
-    """Local search over labelings of a problem; all that it solves is offered to the interval.
+    """Local search over labelings of a problem, which offers every labeling to the interval.
 
     Attributes
     ----------
     problem : LabelingProblem
     interval : Interval
     svm : LabelingSVM
-        Of the problem's features and C.
+        The SVM of the problem's features and C.
     known : dict
         Labelings and their SVMs, which searches with the same ``svm`` can share.
     """
@@ -47,21 +47,21 @@ class SwapSearch:
 
     @classmethod
     def of(cls, problem: LabelingProblem, interval: Interval, tol: float = 1e-8) -> SwapSearch:
-        """A search with SVMs to this relative gap."""
+        """Build a search with SVMs to this relative gap."""
         return cls(problem, interval, LabelingSVM(problem.features, problem.C, Solve(tol=tol)))
 
     def search(self, random: RandomState, share: float = 1.0) -> None:
-        """Descents from random directions, then hops from the best labeling.
+        """Descend from random directions, then hop from the best labeling.
 
-        They end after ``IDLE`` of each without success, when the interval is closed, or when a
-        share of the time is over.
+        The search ends after ``IDLE`` descents of either kind without success, when the interval is
+        closed, or when a fraction of the time is over.
         """
         self._run(self._from_directions(random), share)
         if self.interval.labeling is not None:
             self._run(self.hops(self.plane(self.interval.labeling), random), share)
 
     def plane(self, labeling: Array) -> Separator:
-        """The SVM of a labeling."""
+        """Return the SVM of a labeling."""
         key = bits_of(labeling)
         known = self.known.get(key) or self._solve(labeling)
         if len(labeling) <= MOST_REMEMBERED:
@@ -70,19 +70,19 @@ class SwapSearch:
         return known
 
     def value(self, labeling: Array) -> float:
-        """The value of a labeling, whoever offered it; minus infinity if no solver has it."""
+        """Compute the value of a labeling from any source; minus infinity if solvers fail."""
         try:
             return float(self.svm.solved(labeling).value + self.problem.cost(labeling))
         except SolverError:
             return -np.inf
 
     def solved(self, labeling: Array) -> Separator:
-        """The SVM of a labeling; it raises an error when time is over."""
+        """Return the SVM of a labeling, or raise an error when time is over."""
         self.interval.check_time()
         return self.plane(labeling)
 
     def least(self, plane: Separator, flipped: Indices) -> Array:
-        """Lower bounds on the SVM values after moves: the duals are made anew, one by one."""
+        """Compute lower bounds on the SVM values after moves, from updated duals."""
         F, v, C = self.problem.features, plane.duals, self.problem.C
         squares = np.maximum(np.square(F).sum(axis=1), np.finfo(float).tiny)
         weights = plane.weights - np.einsum("pm,pmj->pj", v[flipped], F[flipped])
@@ -97,27 +97,27 @@ class SwapSearch:
         return values
 
     def relabeled(self, plane: Separator) -> Array:
-        """The best labeling for a separator."""
+        """Return the best labeling for a separator."""
         return self.problem.best_labeling(plane.scores, ties=plane.ties)
 
     def changes(self, plane: Separator) -> Array:
-        """What flipping each label adds to the loss with the separator as it is."""
+        """Compute the change of the loss by flipping each label, for a fixed separator."""
         gains = self.problem.instance_loss.reduction(plane.scores)
         return np.asarray(self.problem.C * plane.labeling * gains)
 
     def descend(self, labeling: Array) -> Separator:
-        """Alternate and move from a labeling until neither helps."""
+        """Alternate and move from a labeling until neither decreases the value."""
         best = self.alternated(self.solved(labeling))
         while (moved := self._better_move(best)) is not None:
             best = self.alternated(moved)
         return best
 
     def alternated(self, start: Separator) -> Separator:
-        """Label for the separator, and separate the labels, while it helps."""
+        """Alternate between labels and separator while the value decreases."""
         return improved(start, lambda best: self.solved(self.relabeled(best)))
 
     def hops(self, best: Separator, random: RandomState) -> Iterator[Separator]:
-        """Basin hopping: the best after each descent from one or two bags labeled anew."""
+        """Relabel one or two bags and descend, and yield the best separator after each hop."""
         bags = self.problem.bags
         while True:
             drawn = random.choice(bags.n_bags, size=random.randint(1, 3))
@@ -128,7 +128,7 @@ class SwapSearch:
             yield best
 
     def _better_move(self, best: Separator) -> Separator | None:
-        """The separator of a better labeling that is one move away."""
+        """Find the separator of a better labeling that is one move away."""
         changes, problem = self.changes(best), self.problem
         swaps, (flips, costs) = problem.swaps(best.labeling, changes), problem.flips(best.labeling)
         both = ((swaps, problem.cost(best.labeling)), (flips, costs))
@@ -156,13 +156,13 @@ class SwapSearch:
         return replace(solved, value=solved.value + cost)
 
     def _from_directions(self, random: RandomState) -> Iterator[Separator]:
-        """The ends of descents from the best labelings for random weights."""
+        """Descend from the best labelings for random weights, and yield the results."""
         while True:
             weights = random.normal(size=self.problem.features.shape[1])
             yield self.descend(self.problem.best_labeling(self.problem.features @ weights))
 
     def _run(self, descents: Iterator[Separator], share: float) -> None:
-        """Descents until they no longer help, the interval is closed, or time is over."""
+        """Descend until it no longer helps, the interval is closed, or time is over."""
         limit = share * self.interval.time_limit
         for _ in until_idle(descents, IDLE):
             if self.interval.closed or self.interval.seconds > limit:
@@ -170,7 +170,7 @@ class SwapSearch:
 
 
 def until_idle(planes: Iterator[Separator], patience: int) -> Iterator[Separator]:
-    """Ever better planes, until so many in a row are no better."""
+    """Yield improved planes, until ``patience`` planes in a row are no better."""
     best, idle = np.inf, 0
     for plane in planes:
         idle = 0 if is_better(plane.value, best) else idle + 1

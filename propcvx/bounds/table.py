@@ -1,4 +1,4 @@
-"""The table of bounds: which problems each of them refuses, and what is run."""
+"""The table of bounds, with the problems that each bound refuses and its algorithm."""
 
 from __future__ import annotations
 
@@ -32,29 +32,30 @@ from propcvx.relaxation.table import (
 from propcvx.text import unique_names
 
 MOST_LISTED = 20_000
-"""Enumeration lists at most so many labelings."""
+"""Largest number of labelings that enumeration lists."""
 
 TOL = 1e-9
-"""Error of the values of listed labelings, as a share of the value at w = 0."""
+"""Error of the values of listed labelings, relative to the value at w = 0."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound on the best labeling's value.
+    """A lower bound on the optimal value over labelings.
 
     Attributes
     ----------
     run : callable
         ``run(problem, interval, search)`` proves lower bounds to the interval and offers labelings
-        through the search.  It calls ``interval.check_time()`` every now and then, which raises an
-        error when time is over, and it ends when the interval is closed.
+        through the search.  It regularly calls ``interval.check_time()``, which raises an error
+        when time is over, and it ends when the interval is closed.
     refuses : callable
-        ``refuses(problem)`` says why it cannot do a problem and which bound can; None if it can.
+        ``refuses(problem)`` returns why it does not support a problem and which bound does; None
+        if it supports the problem.
     automatic : bool
-        Whether ``bounds="auto"`` has it.  The moment bound is not in it, as ``"branch_and_bound"``
-        begins with it.
+        Whether ``bounds="auto"`` includes it.  The moment bound is not included, as
+        ``"branch_and_bound"`` begins with it.
     finds : bool
-        Whether it finds the best labeling itself, so that no search need come before it.
+        Whether it finds the best labeling itself, so that no search is needed before it.
     """
 
     run: Callable[[LabelingProblem, Interval, SwapSearch], None]
@@ -64,7 +65,7 @@ class Bound:
 
 
 def enumeration(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
-    """Values of all labelings, as one block: tight duals of each, whatever the time."""
+    """Compute the values of all labelings as one block, ignoring the time limit."""
     partition = divide(problem).whole()
     single = Multipliers.equal(partition, problem.features.shape[1])
     tol = TOL * problem.C * len(problem.features)
@@ -83,13 +84,13 @@ def _refuses_to_list(problem: LabelingProblem) -> str | None:
 
 
 def bag_moments(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
-    """The moment bound with a copy of the weights for every bag."""
+    """Prove the moment bound with a copy of the weights for every bag."""
     moments = BagMoments(problem, interval, search, "bag_moments")
     moments.maximize(moments.root())
 
 
 def branch_and_bound(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
-    """The moment bound with bags merged and branched on."""
+    """Prove the moment bound with bags merged and branched on."""
     BagMoments(problem, interval, search, "branch_and_bound").branch()
 
 
@@ -104,11 +105,11 @@ BOUNDS: Mapping[str, Bound] = MappingProxyType(
 
 
 def hinge_only(problem: LabelingProblem, reached: RelaxationResult) -> None:
-    """Raise an error unless a relaxation bounds the hinge loss, as intervals are of it."""
+    """Raise an error unless a relaxation bounds the hinge loss, the loss of intervals."""
     if reached.loss != "hinge":
         raise InputError(
-            f"it bounds the {reached.loss} loss; an interval is of the hinge loss, as 'lifted' and "
-            "'cutting_planes' are."
+            f"it bounds the {reached.loss} loss; an interval is of the hinge loss, as of 'lifted' "
+            "and 'cutting_planes'."
         )
 
 
@@ -118,19 +119,19 @@ def relaxation_bound(
     on_round: Callable[[LabelingProblem, RelaxationResult], None] = hinge_only,
     finds: bool = False,
 ) -> Bound:
-    """A relaxation of eq:convex_1 as a bound, under a name.
+    """Convert a relaxation of eq:convex_1 to a bound with a name.
 
-    Each of its programs is given what was left of the time limit at its start, at least a second.
+    Each of its programs gets the time that is left of the limit at its start, at least a second.
 
     Parameters
     ----------
     name : str
     relaxation : object
-        With the method ``relax``.
+        An object with the method ``relax``.
     on_round : callable
-        ``on_round(problem, reached)`` is called with what each round reached, and with the result.
+        ``on_round(problem, reached)`` is called with the outcome of each round, and the result.
     finds : bool
-        As of :class:`Bound`.
+        As in :class:`Bound`.
     """
 
     def run(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
@@ -154,9 +155,9 @@ def relaxation_bound(
 
 
 def find_bounds(bounds: Any, problem: LabelingProblem) -> dict[str, Bound]:
-    """Bounds by name: each a name in ``BOUNDS``, a :class:`Bound`, or any relaxation.
+    """Return bounds by name, from names in ``BOUNDS``, a :class:`Bound`, or any relaxation.
 
-    ``"auto"`` is those that are automatic and do not refuse the problem.
+    ``"auto"`` is the automatic bounds that do not refuse the problem.
 
     Raises
     ------
@@ -175,7 +176,7 @@ def find_bounds(bounds: Any, problem: LabelingProblem) -> dict[str, Bound]:
 
 
 def by_name(bounds: Any, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Bounds and relaxations by name, each once.
+    """Return bounds and relaxations by name, without repetition.
 
     Each of ``bounds`` is a name in ``known``, a :class:`Bound`, or a relaxation.
 

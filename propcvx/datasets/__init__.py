@@ -1,4 +1,4 @@
-"""Bags for studies: data with bags of their own, and ways to put data into bags."""
+"""Bags for studies: data that come in bags, and functions that put data into bags."""
 
 from propcvx.bags.targets import bag_proportions
 from propcvx.datasets.bag_generators import (

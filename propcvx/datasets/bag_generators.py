@@ -1,4 +1,4 @@
-"""Putting labeled instances into bags, and the proportions that are then known of each bag."""
+"""Functions that put labeled instances into bags, and the proportions of these bags."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from propcvx.errors import InputError
 
 
 def random_bags(labels: ArrayLike, bag_size: int, random_state: Any = None) -> Indices:
-    """Random bags of a fixed size, as in Section 6.2 of the paper.
+    """Draw random bags of a fixed size, as in Section 6.2 of the paper.
 
     Parameters
     ----------
     labels : array of shape (n_instances,)
-        Only their number matters: bags are drawn without regard to them.
+        Only their number matters: bags do not depend on labels.
     bag_size : int
-        Instances in a bag; the last bag is smaller where this does not divide their number.
+        Instances in a bag; the last bag is smaller if this does not divide their number.
     random_state : int, RandomState or None
         Seeds the shuffle.
 
@@ -43,7 +43,7 @@ def random_bags(labels: ArrayLike, bag_size: int, random_state: Any = None) -> I
 
 
 def bags_by_feature(values: ArrayLike, bag_size: int, random_state: Any = None) -> Indices:
-    """Bags of a fixed size along a feature: neighbors in its order share a bag.
+    """Make bags of a fixed size along a feature: neighbors in its order share a bag.
 
     The proportions then depend on the feature, which violates the assumption of MeanMap.
 
@@ -74,7 +74,7 @@ def bags_by_feature(values: ArrayLike, bag_size: int, random_state: Any = None) 
 
 
 def bags_by_cluster(X: ArrayLike, n_bags: int, random_state: Any = None) -> Indices:
-    """Bags that are the clusters of k-means, of whatever size they have.
+    """Make bags that are the clusters of k-means, of different sizes.
 
     Parameters
     ----------
@@ -105,26 +105,26 @@ def bags_with_proportions(
     draw: Callable[[np.random.RandomState], float],
     random_state: Any = None,
 ) -> tuple[Indices, Indices]:
-    """Bags of a fixed size whose proportions follow a distribution.
+    """Draw bags of a fixed size whose proportions follow a distribution.
 
     Bags are filled one after the other until one class has too few instances left for the next.
 
     Parameters
     ----------
     labels : array of shape (n_instances,)
-        An instance is positive where its label is above 0.
+        An instance is positive if its label is above 0.
     bag_size : int
         Instances in a bag.
     draw : callable
-        ``draw(random) -> share of positives of the next bag``, in [0, 1]; the number of positives
-        is rounded.
+        ``draw(random) -> proportion of positives of the next bag``, in [0, 1]; the number of
+        positives is rounded.
     random_state : int, RandomState or None
         Seeds the draws and the choice of instances.
 
     Returns
     -------
     instances, bags : int arrays of equal length
-        The instances that were placed, and the bag of each, from 0.  The others are left out.
+        The instances that were placed, and the bag of each, from 0.  The others are omitted.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def bags_with_proportions(
     random = check_random_state(random_state)
     size = check_count("bag_size", bag_size)
     if not callable(draw):
-        raise InputError(f"draw must be a function that draws a share of positives, got {draw!r}.")
+        raise InputError(f"draw must be a function that draws a proportion, got {draw!r}.")
     above = _vector("labels", labels) > 0
     positive = random.permutation(np.flatnonzero(above))
     negative = random.permutation(np.flatnonzero(~above))
@@ -159,7 +159,7 @@ def bags_with_proportions(
 def equal_proportion_bags(
     labels: ArrayLike, bag_size: int, random_state: Any = None
 ) -> tuple[Indices, Indices]:
-    """Bags of a fixed size that all have the proportion of the whole, as in Section 7.1.
+    """Draw bags of a fixed size that all have the overall proportion, as in Section 7.1.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def equal_proportion_bags(
     -------
     instances, bags : int arrays of equal length
         The instances that were placed, and the bag of each, from 0.  The few that do not fill
-        another bag are left out.
+        another bag are omitted.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""The published files of the real data sets: found in a cache folder, or fetched into it.
+"""The published files of the real data sets, in a cache folder or fetched into it.
 
-A file is where ``data_home`` says, or the environment variable ``PROPCVX_DATA``, or in the user's
-cache folder; in that folder itself or its subfolder ``raw``.  Every file is checked against its
-hash whenever it is opened.  A table that its publisher writes anew from time to time, with other
-quotes and row names, is checked by the hash of its cells instead.
+The folder is ``data_home``, or the environment variable ``PROPCVX_DATA``, or the user's cache
+folder; a file is in that folder or its subfolder ``raw``.  Every file is checked against its hash
+when it is opened.  If a publisher rewrites a table from time to time, with other quotes and row
+names, the hash of its cells is checked instead.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ FOLDER = "PROPCVX_DATA"
 
 ADVICE = f"name the folder that holds the files by data_home or {FOLDER}"
 RETRIES = 2
-"""How often a download that failed is tried again."""
+"""Number of further tries after a failed download."""
 ENDINGS = ("", ".bz2", ".gz")
-"""What a copy may be compressed by; with gzip only a table that is known by its cells."""
+"""Endings of compressed copies; with gzip only a table that is checked by its cells."""
 
 
 class MissingDataError(InputError):
@@ -38,15 +38,15 @@ class MissingDataError(InputError):
 
 
 class DataFile(NamedTuple):
-    """Where a file is published, and the hash of its content.
+    """The URL of a published file, and the hash of its content.
 
     Attributes
     ----------
     url : str
     sha256 : str
-        Of the bytes, or of the cells, see :func:`hash_of_cells`.
+        Hash of the bytes, or of the cells, see :func:`hash_of_cells`.
     columns : str
-        Names of the columns that the hash is of, with spaces between them; empty where it is of the
+        Names of the columns that are hashed, with spaces between them; empty for a hash of the
         bytes.
     """
 
@@ -63,19 +63,19 @@ with files(__package__).joinpath("files.csv").open(encoding="utf-8") as _table:
 
 
 def data_folder(data_home: Any = None) -> Path:
-    """The folder of the files.
+    """Return the folder of the files.
 
     Parameters
     ----------
     data_home : path, optional
-        The folder; if not given, that of ``PROPCVX_DATA``, or the user's cache folder.
+        The folder; by default ``PROPCVX_DATA``, or the user's cache folder.
 
     Raises
     ------
     InputError
         If ``data_home`` is no path.
     MissingDataError
-        If neither is given and pooch, which knows the cache folder, is not installed.
+        If neither is set and pooch, which finds the cache folder, is not installed.
     """
     if data_home is not None and not isinstance(data_home, str | os.PathLike):
         raise InputError(f"data_home must be the path of a folder, got {data_home!r}.")
@@ -83,24 +83,24 @@ def data_folder(data_home: Any = None) -> Path:
 
 
 def data_file(name: str, data_home: Any = None, *, download: bool = True) -> Path:
-    """A file with the published content.
+    """Return the path of a file with the published content.
 
     Parameters
     ----------
     name : str
-        A name in ``FILES``.  In its place a compressed copy will do, see ``ENDINGS``.
+        A name in ``FILES``.  A compressed copy is used, too, see ``ENDINGS``.
     data_home : path, optional
         See :func:`data_folder`.
     download : bool
-        Whether to fetch it from its publisher where it is not there.  It appears in the folder
-        only when it is whole and its hash is right.
+        Whether to fetch a missing file from its publisher.  It appears in the folder only when it
+        is complete and its hash is correct.
 
     Raises
     ------
     MissingDataError
-        If it is not there and not to be fetched, or cannot be.
+        If the file is missing, and ``download`` is False or fails.
     InputError
-        If what is there has another hash.
+        If the file has another hash.
     """
     file, folder = FILES[check_choice("name", name, FILES)], data_folder(data_home)
     for place, ending in product((folder, folder / "raw"), ENDINGS):
@@ -119,7 +119,7 @@ def data_file(name: str, data_home: Any = None, *, download: bool = True) -> Pat
 
 
 def hash_of_cells(path: Path, columns: Sequence[str]) -> str:
-    """The sha256 of the cells of some columns, whatever quotes, row names and endings a table has.
+    """Hash the cells of columns by sha256, independently of quotes, row names and line endings.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _pooch() -> Any:
 
 
 def _check_content(path: Path, file: DataFile) -> None:
-    anew = f"remove it, and it is fetched anew from {file.url}"
+    anew = f"remove it, and it is fetched again from {file.url}"
     try:
         if file.columns:
             digest = hash_of_cells(path, file.columns.split())

@@ -1,4 +1,4 @@
-"""Real data whose rows come in groups, with one label per row: the groups are the bags."""
+"""Real data whose rows come in groups, with one label per row; the groups are the bags."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from propcvx.datasets.toy import BaggedData
 from propcvx.errors import require_extra
 
 MOST_VALUES = 25
-"""A column of words with more different values is left out: it names rows, or is a date."""
+"""Number of values above which a column of words is omitted: it names rows, or is a date."""
 
 
 class NaturalSet(NamedTuple):
@@ -63,7 +63,7 @@ NATURAL_SETS = MappingProxyType({row.item: row for row in _ROWS})
 
 @require_extra("natural", "natural_bags")
 def natural_bags(name: str, *, data_home: Any = None, download: bool = True) -> BaggedData:
-    """Real data in bags that are groups of the data, such as communes, schools or states.
+    """Load real data in bags that are groups of the data, such as communes, schools or states.
 
     Rows without a label or a bag are dropped, and columns of words with many values.  A column of
     words becomes a column for each value but the first, and a missing number is replaced by the
@@ -74,7 +74,7 @@ def natural_bags(name: str, *, data_home: Any = None, download: bool = True) -> 
     name : str
         A name in ``NATURAL_SETS``, or ``"trump-2016"``.
     data_home, download
-        Of ``"trump-2016"``, see :func:`propcvx.datasets.load_real`.
+        For ``"trump-2016"``, see :func:`propcvx.datasets.load_real`.
 
     Returns
     -------

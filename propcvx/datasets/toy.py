@@ -22,11 +22,11 @@ class BaggedData(NamedTuple):
     X : array of shape (n_instances, n_features)
         Instances.
     labels : int array of shape (n_instances,)
-        True labels -1, +1, for judging a method; not for fitting it.
+        True labels -1, +1, to evaluate a method; not to fit it.
     bags : array of shape (n_instances,)
         The id of the bag of each instance.
     proportions : dict
-        Share of positives of each bag.
+        Proportion of positives of each bag.
     """
 
     X: Array
@@ -36,19 +36,19 @@ class BaggedData(NamedTuple):
 
     @classmethod
     def of(cls, X: Array, labels: NDArray[Any], bags: NDArray[Any]) -> BaggedData:
-        """Labeled instances in bags, with the proportions that these have."""
+        """Build from labeled instances in bags, with their proportions."""
         return cls(X, labels.astype(np.int8), bags, bag_proportions(labels, bags))
 
     @property
     def y(self) -> NDArray[np.void]:
-        """The bag target, for fits: bags and proportions, and no labels."""
+        """The bag target, for fits: bags and proportions, without labels."""
         return bag_target(self.bags, self.proportions)
 
 
 # Each class of a bag is a disc of points: bag, label, fifths of the bag, center along the diagonal,
-# radius.  Of each bag the larger class is near the separating line and the smaller one far from it,
-# on the other side.  Even at the worst the mean of a bag is with its smaller class:
-# 3/5 (0.35 + 0.2) < 2/5 (1.2 - 0.35), and the classes are 2 (0.35 - 0.2) apart.
+# radius.  In each bag the majority class is near the separating line and the minority class far
+# from it, on the other side.  For every seed the mean of a bag is on the side of its minority
+# class: 3/5 (0.35 + 0.2) < 2/5 (1.2 - 0.35), and the classes are 2 (0.35 - 0.2) apart.
 _DISCS = (
     (0, 1, 3, -0.35, 0.2),
     (0, -1, 2, 1.2, 0.35),
@@ -58,12 +58,12 @@ _DISCS = (
 
 
 def make_two_bags(n_per_bag: int = 100, random_state: Any = None) -> BaggedData:
-    r"""Two bags whose means are on the wrong side of the separating line, as in Figure 1.
+    r"""Make two bags whose means are on the wrong side of the separating line, as in Figure 1.
 
     Bag 0 has 60% positives, bag 1 has 40%.  The line :math:`x_1 + x_2 = 0` separates the classes,
     positives below it, and no point is nearer to it than 0.15.  Yet the mean of bag 0 is above
-    the line and that of bag 1 below it, for every seed: a method that only sees the means of
-    bags gets the two sides the wrong way round.
+    the line and the mean of bag 1 below it, for every seed: a method that uses only the means of
+    bags exchanges the two sides.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The methods as scikit-learn classifiers of instances, and what is said of their fits."""
+"""Methods as scikit-learn classifiers of instances, and estimates of how good their fits are."""
 
 from propcvx.estimators.alter import AlterPropSVM
 from propcvx.estimators.bag_table import BagMeans, fit_means

@@ -55,7 +55,7 @@ class AlterPropSVM(BagClassifier):
         instances of the bag (see ``bag_weights``): one positive too many or too few then costs C_p
         in a bag of any size, while changing the label of an instance inside the margin changes its
         hinge loss by at most 2C.  ``"scale"`` is 10 C times the mean ``sample_weight``, which keeps
-        the counts nearly fixed; choose a smaller value if the shares themselves are uncertain.
+        the counts nearly fixed; choose a smaller value if the proportions are uncertain.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.svm.kernels.Kernel`.
@@ -66,33 +66,33 @@ class AlterPropSVM(BagClassifier):
     coef0 : float
         Constant of ``"poly"``.
     init : str, estimator, array of shape (n_instances,), or sequence of these
-        Where to start.  ``"auto"``: the labeling of :class:`propcvx.EcologicalRegression` if there
-        are at least three bags, or only known labels, whose shares are not all equal, otherwise
+        The start.  ``"auto"``: the labeling of :class:`propcvx.EcologicalRegression` if there are
+        at least three bags, or only known labels, whose proportions are not all equal, otherwise
         ``"mixed"``.  ``"mixed"``: random labelings and the labelings of conv-pSVM and InvCal with
         the weight C.  ``"random"``: random labelings, as in the paper.  An estimator of this
         package, or its name in :data:`propcvx.estimators.starts.METHODS`: its labels, with the
         count nearest to the proportion in every bag.  An array: a labeling of -1 and +1, in which
-        labels that are known take precedence.
+        known labels take precedence.
     n_init : int
         Number of random labelings, if a name in ``init`` has some.
     annealing : bool or "auto"
-        Whether C* rises from 1e-5 C to C, but from the methods of ``"mixed"``, or is C at once.
-        ``"auto"`` anneals random labelings and no others, because the result of annealing hardly
-        depends on the first labeling.
+        Whether C* rises from 1e-5 C to C, except from the methods of ``"mixed"``, or is C at once.
+        ``"auto"`` anneals random labelings and no others, because the result of annealing depends
+        little on the first labeling.
     init_weight : float
-        Share, in [0, 1), of the start in the classifier.  If the start that won is a method, the
+        Weight, in [0, 1), of the start in the classifier.  If the start that won is a method, the
         scores are a weighted mean of the SVM's scores and the method's, scaled to the same root
         mean square on the training instances.  0 is the SVM alone, as in the paper; if every label
         is known, the SVM is always alone.
     proportion_loss : str or ProportionLoss
-        The loss :math:`L_p`, a name in ``PROPORTION_LOSSES`` or one of your own.
+        The loss :math:`L_p`, a name in ``PROPORTION_LOSSES`` or a loss of your own.
     instance_loss : str or InstanceLoss
-        The loss L, a name in ``INSTANCE_LOSSES`` or one of your own, with a weight for each row of
-        X if it has weights.
+        The loss L, a name in ``INSTANCE_LOSSES`` or a loss of your own, with a weight for each row
+        of X if it has weights.
     bag_weights : "size", "uniform", array of shape (n_bags,), dict or pandas Series
         Factor of C_p for each bag: its number of instances (as in the authors' program), 1 (as in
         the paper), or as given.  With 1, a wrong count by one label costs C_p / 64 in a bag of 64,
-        so the shares of large bags are ignored unless C_p is large.
+        so the proportions of large bags are ignored unless C_p is large.
     tol : float
         A repeat loop ends when the objective decreases by less than ``tol`` times the larger of C
         and the objective.
@@ -205,11 +205,11 @@ class AlterPropSVM(BagClassifier):
         return _averaged(best, first, self.init_weight, features, bags)
 
     def _best(self, descents: Iterable[tuple[Start, Fitted]]) -> tuple[Start, Fitted]:
-        """The best of where starts end, as far as they get, and its start.
+        """Return the best result of the starts that were finished, and its start.
 
-        Of objectives that the solver cannot tell apart, that of a method's start is taken: the last
-        digits of a sum would choose between labelings, and between scores with and without the
-        method's.
+        If objectives are equal within the solver's tolerance, the start by a method wins.
+        Otherwise the last digits of a sum would choose between labelings, and between scores with
+        and without the method's scores.
         """
         results: list[tuple[Start, Fitted]] = []
         exception: BaseException | None = None
@@ -237,7 +237,7 @@ class AlterPropSVM(BagClassifier):
         return {"C": self.C_, "C_p": self.C_p_, "loss": loss, "bag_weights": weights}
 
     def _problem(self, bags: Bags, variance: Callable[[], float]) -> PropSVM:
-        """The problem, from checked parameters; its C has the mean weight of the instances."""
+        """Build the problem from checked parameters; its C includes the mean instance weight."""
         self.C_ = weight_of_hinge(self.C, variance)
         scaled = isinstance(self.C_p, str) and self.C_p == "scale"
         C_p: Any = RATIO * self.C_ * bags.mean_weight if scaled else self.C_p
@@ -265,32 +265,32 @@ def _descent(
     tol: float,
     max_iter: int,
 ) -> Fitted:
-    """Where a start ends, a function of its arguments alone."""
+    """Run alternating optimization from one start; depends on the arguments alone."""
     labeling = problem.allowed(start.labeling(features, problem.bags, RandomState(seed)))
     schedule = annealing_values(problem.C) if start.annealing else [problem.C]
     return descent(alternate(problem, step, labeling, schedule, tol=tol, max_iter=max_iter))
 
 
 def _n_undecided(bags: Bags) -> int:
-    """Instances that are not alone in a bag and whose label is not known."""
+    """Count the instances that are not alone in a bag and whose label is not known."""
     together = bags.membership.T @ (bags.sizes > 1).astype(float) > 0.0
     return int(np.count_nonzero(together & (bags.labels == 0)))
 
 
 def _size(scores: Array, bags: Bags) -> float:
-    """Weighted root mean square of scores."""
+    """Compute the weighted root mean square of scores."""
     return float(np.sqrt(np.average(np.square(scores), weights=bags.relative_weights)))
 
 
 def _averaged(result: Fitted, first: Fitted, share: float, features: Array, bags: Bags) -> Fitted:
-    """A classifier whose scores are a mean with those of another, brought to its size.
+    """Average the scores of a classifier with the scores of another, scaled to the same size.
 
     Parameters
     ----------
-    end, first : Fitted
-        Where the scores of one are all 0, the first stays as it is.
+    result, first : Fitted
+        The classifier and the start.  If all scores of either are 0, return the classifier.
     share : float
-        Of the other one in the mean.
+        Weight of the start in the mean.
     features : array
     bags : Bags
     """

@@ -25,21 +25,23 @@ OfMeans = TypeVar("OfMeans", EcologicalRegression, InvCal)
 
 @dataclass(frozen=True, eq=False)
 class BagMeans:
-    """A table with one row for each bag: what a census office publishes.
+    """A table with one row for each bag, such as a census office publishes.
 
     Parameters
     ----------
     means : array of shape (n_bags, n_features)
         The mean of the instances of each bag.
     proportions : array of shape (n_bags,), dict or pandas Series
-        The share of positives in each, in [0, 1]; None where it is not known.  An array is in the
-        order of the rows; a dict, or a Series indexed by bag, is keyed by ``ids``.
+        The proportion of positives in each bag, in [0, 1]; None where it is not known.  An array is
+        in the order of the rows; a dict, or a Series indexed by bag, is keyed by ``ids``.
     sizes : array of shape (n_bags,), dict or pandas Series
-        Its number of instances.
+        The number of instances of each bag.
     ids : sequence of hashable, length n_bags, optional
-        Its name, for parameters that are keyed by bag and for messages; 0, 1, ... without them.
+        The name of each bag, for parameters that are keyed by bag and for messages; by default
+        0, 1, ...
     weights : array of shape (n_bags,), dict or pandas Series, optional
-        The mean weight of its instances, above 0, if ``means`` are weighted means; otherwise 1.
+        The mean weight of the instances of each bag, above 0, if ``means`` are weighted means;
+        otherwise 1.
 
     Raises
     ------
@@ -90,13 +92,13 @@ class BagMeans:
     def concat(cls, tables: Sequence[BagMeans]) -> BagMeans:
         """Join the tables of several groupings of the same instances, such as precinct and age.
 
-        Every bag counts as one more bag.  Its id is the pair of the number of its table and of its
-        id there.
+        Bags of different tables stay separate.  The id of a bag is the pair of the number of its
+        table and its id in that table.
 
         Parameters
         ----------
         tables : sequence of BagMeans
-            With the same columns of means.
+            Tables with the same columns of means.
 
         Examples
         --------
@@ -137,7 +139,7 @@ class BagMeans:
         return replace(bags, mean_weight=mean)
 
     def _column(self, argument: str) -> Any:
-        """A column in the order of the rows, also where it is keyed by bag."""
+        """Return a column in the order of the rows, also if it is keyed by bag."""
         column = getattr(self, argument)
         mapping = None if self._is_by_row(column) else as_mapping(argument, column)
         if mapping is None:
@@ -156,7 +158,7 @@ class BagMeans:
         return [mapping[name] for name in self.names]
 
     def _is_by_row(self, column: Any) -> bool:
-        """Whether a Series is in the order of the rows: its index is of a table, not of bags."""
+        """Return whether the index of a Series numbers rows of a table, and not bags."""
         if not hasattr(column, "iloc"):
             return False
         index, others = column.index, (self.means, cast("Any", self.ids))
@@ -166,16 +168,16 @@ class BagMeans:
 
 
 def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
-    r"""Fit EcologicalRegression or InvCal to the means of bags, as to their instances.
+    r"""Fit EcologicalRegression or InvCal to the means of bags, without their instances.
 
-    They look at nothing else, so the weights and the bias are those of the fit to the instances.
-    There is no ``transduction_``, and of InvCal no ``predict_proba``, which is calibrated on
-    instances.
+    Both methods use the means alone, so the weights and the bias equal those of a fit to the
+    instances.  There is no ``transduction_``, and for InvCal no ``predict_proba``, which is
+    calibrated on instances.
 
     Parameters
     ----------
     estimator : EcologicalRegression or InvCal
-        With the linear kernel.
+        An estimator with the linear kernel.
     table : BagMeans
 
     Returns

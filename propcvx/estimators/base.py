@@ -1,4 +1,4 @@
-"""What the estimators share: bags in, a hyperplane over kernel features out."""
+"""Base class of the estimators, which fit a hyperplane over kernel features to bags."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def _knows_bags(estimator: BagClassifier) -> bool:
 class BagClassifier(ClassifierMixin, KernelMethod, ABC):
     """Base of the estimators; a subclass implements ``_run(feature_map, bags)``.
 
-    The fields are the parameters: the dataclass makes of them the ``__init__`` that scikit-learn
-    asks for, which stores its arguments and does nothing else.
+    The fields are the parameters.  The dataclass generates the ``__init__`` that scikit-learn
+    requires, which stores its arguments and does nothing else.
     """
 
     _: KW_ONLY
@@ -74,13 +74,13 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             Instances; the square Gram matrix for ``kernel="precomputed"``.
         y : bag target of shape (n_instances,), or labels
             Made by :func:`propcvx.bag_target`.  A plain vector of labels of two classes is the
-            fully supervised case: every instance a bag of one.  With a table of more than two
-            classes each is fitted against the rest.
+            fully supervised case: every instance is a singleton bag.  With a table of more than two
+            classes, each class is fitted against the rest.
         sample_weight : array of shape (n_instances,), optional
-            Weights :math:`c_i \ge 0` of the instances, not all zero, one by default; the class
-            says what they multiply.  They change neither the share of positives in a bag, of which
-            every instance is one, nor ``gamma="scale"``, nor how ``predict_proba`` is calibrated.
-            Weights of bags are ``bag_weights``.
+            Weights :math:`c_i \ge 0` of the instances, not all zero, one by default.  The
+            documentation of the class describes their effect.  They do not change the count of
+            positives in a bag, ``gamma="scale"``, or the calibration of ``predict_proba``.
+            To weight bags, use ``bag_weights``.
 
         Returns
         -------
@@ -93,14 +93,14 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         GramMatrixMemoryError
             If the Gram matrix of a kernel does not fit into memory.
         SolverError
-            If a solver has no answer; the message names it and its status.  As after an
-            interruption by Ctrl-C, what an iterative method had reached is kept, whole rounds of
-            a relaxation and whole starts of alter-pSVM: after one of them the estimator can
-            predict, and its ``stop_reason_`` tells.
+            If a solver finds no solution; the message names it and its status.  As after an
+            interruption by Ctrl-C, an iterative method keeps its finished rounds of a relaxation,
+            or its finished starts of alter-pSVM.  After at least one of them the estimator can
+            predict, and ``stop_reason_`` gives the reason.
 
         Examples
         --------
-        With labels, a weight of 2 is two instances, and one of 0 none:
+        With labels, a weight of 2 is equivalent to two instances, and a weight of 0 to none:
 
         >>> from propcvx import ConvPropSVM
         >>> X, labels = np.array([[-1.0], [1.0], [3.0], [9.0]]), [0, 1, 1, 0]
@@ -112,7 +112,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         return self._fit_to(TrainingData.of(self, X, y, sample_weight))
 
     def _fit_to(self, data: TrainingData) -> BagClassifier:
-        """Fit to data that other fits may share: run the method, and store what it ends with."""
+        """Run the method on data that other fits may share, and store the result."""
         check_number("solver_tol", self.solver_tol, above=0.0)
         self._check_bags(data.bags)
         with one_thread(data.bags.n_instances):
@@ -138,11 +138,11 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         return self
 
     def _check_bags(self, bags: Bags) -> None:
-        """Raise where the bags contradict a parameter, before anything is computed."""
+        """Raise if the bags contradict a parameter, before anything is computed."""
 
     @property
     def _solve(self) -> Solve:
-        """Solves the programs of the method."""
+        """Solve settings for the programs of the method."""
         return Solve(self.solver, self.solver_tol, self.solver_options or {})
 
     @abstractmethod
@@ -150,11 +150,11 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         """Run the method on the features of the instances."""
 
     def _run_classes(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        """The same with more than two classes: each against the rest.
+        """Run the method with more than two classes, each against the rest.
 
-        The weights have shape (rank, n_classes), and there are as many biases.  The labels are
-        those of the largest scores, unless they are known; the objective is the sum over the
-        classes, and the history has the rounds of all of them.
+        The weights have shape (rank, n_classes), and there is a bias for each class.  Labels that
+        are not known are those of the largest scores.  The objective is the sum over the classes,
+        and the history has the rounds of all classes.
         """
         for name in [name for name in vars(self) if name.endswith("_") and "_in" not in name]:
             delattr(self, name)  # of an earlier fit
@@ -175,7 +175,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
 
     def _for_classes(self, feature_map: FeatureMap, bags: Bags) -> BagClassifier:
-        """What is fitted to each class against the rest."""
+        """Return the estimator that is fitted to each class against the rest."""
         return self
 
     def _store(
@@ -205,7 +205,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         self.feature_map_ = FeatureMap(Kernel(), np.empty((0, self.coef_.shape[1])))
 
     def _scaling_advice(self, X: Any) -> str:
-        """What to say of the scale of instances; nothing of a Gram matrix."""
+        """Return advice about the scale of instances; empty for a Gram matrix."""
         return "" if self.kernel == "precomputed" else scaling_advice(X)
 
     def _warn_if_inaccurate(self, X: Any) -> None:
@@ -221,18 +221,18 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             )
 
     def _certified_form(self) -> dict[str, Any]:
-        """The arguments of :func:`propcvx.bounds.certify` that a fit's parameters give."""
+        """Return the arguments of :func:`propcvx.bounds.certify` that match the parameters."""
         raise InputError(
             "There are certificates for ConvPropSVM and AlterPropSVM with the hinge loss and no "
             f"weights in it, got {self!r}."
         )
 
     def _meaning_of_parameters(self, bags: Bags) -> dict[str, Any]:
-        """What some parameters mean for these bags: where that is equal, so is the fit."""
+        """Return values that replace parameters in a comparison: equal values give equal fits."""
         return {}
 
     def decision_function(self, X: Any) -> Array:
-        """Signed score of each instance; positive means ``classes_[1]``.
+        """Compute the signed score of each instance; positive means ``classes_[1]``.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         Returns
         -------
         scores : array of shape (n_instances,), or (n_instances, n_classes)
-            The latter with more than two classes: a score for each, of which the largest tells.
+            With more than two classes, a score for each class; the largest determines the label.
         """
         check_is_fitted(self, "feature_map_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
@@ -253,19 +253,20 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         return np.asarray(columns @ weights[0]) + bias[0]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Label of each instance, from ``classes_``; of equal scores the first class."""
+        """Predict the label of each instance, from ``classes_``; ties give the first class."""
         scores = self.decision_function(X)
         return self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(int)]
 
     @available_if(_knows_bags)
     def predict_proba(self, X: Any) -> Array:
-        r"""Probability of each class, calibrated by the proportions of the training bags.
+        r"""Predict class probabilities, calibrated by the proportions of the training bags.
 
-        It is :math:`1 / (1 + \exp(-(a s + b)))` of the score :math:`s`, with :math:`a \ge 0`, whose
-        means over the training bags meet their proportions best; but no steeper than if scores
-        depend on the label alone, see :class:`propcvx.estimators.calibration.Calibration`.  It
-        looks at no label, and is there after a fit to bags only: where every label is known,
-        ``sklearn.calibration.CalibratedClassifierCV`` calibrates on instances held out.
+        The probability is :math:`1 / (1 + \exp(-(a s + b)))` of the score :math:`s`, with
+        :math:`a \ge 0`.  Its means over the training bags fit their proportions best, but the curve
+        is no steeper than if scores depend on the label alone, see
+        :class:`propcvx.estimators.calibration.Calibration`.  The calibration uses no label, and
+        exists only after a fit to bags.  If every label is known, use
+        ``sklearn.calibration.CalibratedClassifierCV``, which calibrates on instances held out.
 
         Parameters
         ----------
@@ -279,28 +280,28 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         Warns
         -----
         IllPosedWarning
-            If the bags do not tell a, as where all proportions are equal: every instance then has
-            about the share of positives in all bags.
+            If the bags do not identify a, for example if all proportions are equal.  The
+            probability of every instance is then about the proportion of positives in all bags.
 
         Notes
         -----
-        The curve is fitted to the scores of the very bags that the method was fitted to, which are
-        farther apart than those of other instances: it may be too steep.  ``predict`` goes by the
-        sign of the score, and the curve may cross 1/2 elsewhere.
+        The curve is fitted to the scores of the training bags, which are farther apart than the
+        scores of other instances, so it may be too steep.  ``predict`` uses the sign of the score,
+        and the curve may cross 1/2 elsewhere.
         """
         scores = self.decision_function(X)
         return self._calibration.probabilities(scores)
 
     def predict_proportions(self, X: Any, bags: Any) -> dict[Any, Any]:
-        """Share of instances predicted positive in each bag, keyed by bag id.
+        """Predict the proportion of positives in each bag, keyed by bag id.
 
-        With more than two classes ``{bag: {class: share}}``.
+        With more than two classes, return ``{bag: {class: proportion}}``.
 
         Parameters
         ----------
         X : array of shape (n_instances, n_features)
         bags : sequence of length n_instances, or bag target
-            The bag each instance is in.
+            The bag of each instance.
 
         Returns
         -------
@@ -313,7 +314,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         return bag_proportions(self.classes_[scores.argmax(axis=1)], bags, self.classes_)
 
     def score(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None = None) -> float:
-        """Minus the bag error if ``y`` is a bag target, accuracy if it is labels.
+        """Return minus the bag error if ``y`` is a bag target, or the accuracy if it has labels.
 
         Parameters
         ----------
@@ -349,10 +350,10 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
 
 
 def warn_if_poor(bags: Bags, scores: Array) -> None:
-    """Warn of what is certain without labels; not where every instance is a bag.
+    """Warn if a fit is poor by the proportions alone, unless every instance is a bag.
 
-    At least the share of labels by which a bag misses its proportion is wrong, and of the same
-    label for all, those of the smaller class are.
+    The fraction of labels by which a bag misses its proportion is a lower bound on its error.  The
+    error of predicting the majority class for all instances is the minority fraction.
     """
     bags, instances = bags.of_shares()
     labels, shares, masses = scores[instances] > 0.0, bags.proportions, bags.masses
@@ -363,18 +364,18 @@ def warn_if_poor(bags: Bags, scores: Array) -> None:
     facts = []
     if labels.all() or not labels.any():
         facts.append(
-            f"it predicts one class for all {len(labels)} instances, which is right only where the "
-            "other is rare"
+            f"it predicts one class for all {len(labels)} instances, which is accurate only if the "
+            "other class is rare"
         )
     if missed > smaller + ROUNDING:
         facts.append(
-            f"its labels miss the proportions by {missed:.1%}, so that more of them are wrong than "
-            f"the {smaller:.1%} of the same label for all"
+            f"its labels miss the proportions by {missed:.1%}, so their error is larger than the "
+            f"{smaller:.1%} of always predicting the majority class"
         )
     if facts:
         warn(
-            f"the fit to {bags.n_bags} bags looks poor: {', and '.join(facts)}. Scaled features, "
-            "other parameters, more starts or another method may do; propcvx.check_fit tells more.",
+            f"the fit to {bags.n_bags} bags looks poor: {', and '.join(facts)}. Scale features, "
+            "try other parameters, more starts or another method, or call propcvx.check_fit.",
             PoorFitWarning,
         )
 
@@ -388,8 +389,8 @@ def fit_grid(
 ) -> Iterator[BagClassifier]:
     """Fit an estimator with every combination of parameters, checking X and y once.
 
-    The features of each kernel in the grid are computed once, and parameters that come to the same
-    on these bags, as tolerances that allow the same counts of positives, are fitted once.
+    The features of each kernel in the grid are computed once.  Parameters that are equivalent on
+    these bags, such as tolerances that allow the same counts of positives, are fitted once.
 
     Parameters
     ----------
@@ -406,7 +407,7 @@ def fit_grid(
     ------
     BagClassifier
         A fitted clone for each of ``sklearn.model_selection.ParameterGrid(grid)``, in that order,
-        as soon as it is fitted: the same as a fit of its own gives.
+        as soon as it is fitted.  It equals the result of a separate fit.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Probabilities from scores: a logistic curve whose means over bags meet their proportions."""
+"""Probabilities from scores: a logistic curve whose means over bags fit their proportions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ STARTS = (0.0, 1.0, 4.0, 16.0)
 """Slopes from which the deviance is descended, per standard deviation of the scores."""
 
 DIGITS = 9
-"""Deviances per instance equal to so many digits are equally good; the smallest slope is taken."""
+"""Digits to which deviances per instance are compared; of ties the smallest slope is taken."""
 
 ROUNDING = 1e-12
-"""How far shares, or scores relative to the largest, are apart that are equal but for rounding."""
+"""Largest difference of proportions, or of scores relative to the largest, that is rounding."""
 
 TINY = np.finfo(float).tiny
 
@@ -33,20 +33,20 @@ class Calibration:
     binomial deviance, :math:`-\sum_k n_k (p_k \log q_k + (1 - p_k) \log(1 - q_k))`.  As with
     Platt (1999), of :math:`N_+` positives each counts as :math:`(N_+ + 1) / (N_+ + 2)` and of
     :math:`N_-` negatives each as :math:`1 / (N_- + 2)`, so that the curve is never a step; with
-    bags of one instance it is his.  With larger bags the deviance is not convex, and the curve is
+    singleton bags it is his curve.  With larger bags the deviance is not convex, and the curve is
     the best of a few descents.
 
-    This takes labels to depend on the score alone, in the same way in all bags.  The slope a is at
-    most :attr:`steepest`, what it is where scores depend on the label alone, in two normal classes.
-    In random bags both are so.  Where bags differ, at best one mostly is, and the other makes the
-    curve too steep, so that the flatter one is taken.
+    The fit assumes that labels depend on the score alone, in the same way in all bags.  The slope a
+    is at most :attr:`steepest`, which assumes that scores depend on the label alone, in two normal
+    classes.  In random bags both assumptions hold.  If bags differ, at best one mostly holds, and
+    the other makes the curve too steep, so that the smaller slope is used.
 
     Attributes
     ----------
     scores : array of shape (n_instances,)
-        Of the training instances.
+        The scores of the training instances.
     index : int array of shape (n_instances,)
-        The bag of each.
+        The bag of each instance.
     proportions : array of shape (n_bags,)
     """
 
@@ -56,15 +56,15 @@ class Calibration:
 
     @classmethod
     def of(cls, scores: Array, bags: Bags) -> Calibration:
-        """Of the scores of all instances and the bags that have a share."""
+        """Build from the scores of all instances and the bags that have a proportion."""
         seen, instances = bags.of_shares()
         return cls(scores[instances], seen.index, seen.proportions)
 
     @cached_property
     def curve(self) -> tuple[float, float]:
-        """Slope a and offset b, found when they are first asked for.
+        """Slope a and offset b, computed on first access.
 
-        Where all proportions or all scores are equal, the bags do not tell a, and it is 0.
+        If all proportions or all scores are equal, the bags do not identify a, and it is 0.
         """
         sizes, shares = np.bincount(self.index), self.shares
         overall = float(sizes @ shares / sizes.sum())
@@ -107,7 +107,7 @@ class Calibration:
 
     @property
     def wider_than_labels(self) -> bool:
-        """Whether the scores vary inside the bags by more than labels, as no shares can."""
+        """Whether the scores vary inside the bags by more than labels can."""
         _, _, inside, of_labels = self._inside
         return inside > of_labels
 
@@ -121,19 +121,19 @@ class Calibration:
 
     @property
     def shares(self) -> Array:
-        """The shares of the bags that are to be met."""
+        """The proportions that the curve is fitted to."""
         sizes, share = np.bincount(self.index), self.proportions
         positive, negative = sizes @ share, sizes @ (1.0 - share)
         return share * (positive + 1.0) / (positive + 2.0) + (1.0 - share) / (negative + 2.0)
 
     def probabilities(self, scores: Array) -> Array:
-        """Of the negative and of the positive class, shape (n_instances, 2)."""
+        """Compute the probabilities of the negative and positive class, shape (n_instances, 2)."""
         a, b = self.curve
         if a == 0.0:
             warn(
-                "the training bags do not tell how the probability rises with the score, so it "
-                f"is {expit(b):.3g} for every instance. Bags whose proportions differ "
-                "more may tell it; labels do, with sklearn.calibration.CalibratedClassifierCV.",
+                "the training bags do not identify how the probability rises with the score, so "
+                f"it is {expit(b):.3g} for every instance. Pass bags with more different "
+                "proportions, or labels to sklearn.calibration.CalibratedClassifierCV.",
                 IllPosedWarning,
             )
         values = a * scores + b
@@ -143,7 +143,7 @@ class Calibration:
 def _deviance(
     curve: Array, scores: Array, index: Indices, shares: Array, sizes: Indices
 ) -> tuple[float, Array]:
-    """Binomial deviance per instance, but for a constant, and its gradient."""
+    """Compute the binomial deviance per instance, up to a constant, and its gradient."""
     values = curve[0] * scores + curve[1]
     positive, negative = expit(values), expit(-values)
     up, down = (np.maximum(np.bincount(index, each) / sizes, TINY) for each in (positive, negative))

@@ -54,7 +54,7 @@ class ConvPropSVM(BagClassifier):
         Tolerance of the proportions, in [0, 1], of all bags or of each: an array is in the order of
         the sorted ids, a dict or Series keyed by bag id.  ``"rounding"``, for
         rounded proportions, takes the nearest possible counts of positives; ``"sampling"`` is for
-        bags that are samples of the populations whose shares are given, see
+        bags that are samples of the populations whose proportions are given, see
         :func:`propcvx.sampling_epsilon`.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
@@ -69,9 +69,9 @@ class ConvPropSVM(BagClassifier):
         What replaces the bias, which the relaxation does not have: centered features, a constant
         feature, or nothing.
     bias : "bags" or "none"
-        The bias that is added to the classifier: that of least bag error on the training bags
+        The bias that is added to the classifier: the bias of least bag error on the training bags
         (:func:`propcvx.bags.metrics.least_error_bias`), or none, as in the paper.  Without a bias
-        the plane of centered features goes through their mean, whatever the proportions are.
+        the plane of centered features goes through their mean for any proportions.
     relaxation : str or object
         ``"cutting_planes"``, which is Algorithm 2 with one cut; ``"lifted"``,
         ``"mixed_integer"``, and, with the square loss, ``"diffrac"``.  Or
@@ -120,7 +120,8 @@ class ConvPropSVM(BagClassifier):
     history_ : History
         Objective, violation, cuts, solver, status and time of every round.
     n_iter_ : int, with two classes
-        Number of rounds; with cutting planes that of cuts, but for the oracle ``"several"``.
+        Number of rounds; with cutting planes the number of cuts, except for the oracle
+        ``"several"``.
     stop_reason_ : StopReason
         Why the relaxation stopped; ``stop_reason_.advice`` is what to try.
     coef_ : array of shape (1, n_features)

@@ -23,34 +23,34 @@ from propcvx.programs import ecological_regression
 from propcvx.svm.kernels import FeatureMap
 
 STRENGTHS = np.logspace(-4.0, 3.0, 141)
-"""What ``ridge="evidence"`` chooses from."""
+"""Strengths that ``ridge="evidence"`` chooses from."""
 
 MEDIAN, DEVIATION = 0.3, 0.5
-"""Of the log-normal prior of the strength; the deviation is that of its logarithm."""
+"""Log-normal prior of the strength; the deviation is on the scale of the logarithm."""
 
 MANY_REPEATS = 5.0
-"""With weights of so many times the number of bags, a warning: they hardly mean repeated bags."""
+"""Ratio of the sum of weights to the number of bags above which a fit warns."""
 
 TINY = np.finfo(float).tiny
 
 
 @dataclass(eq=False, repr=False)
 class EcologicalRegression(BagMeanClassifier):
-    r"""Ecological regression (Goodman 1953): a ridge regression of the shares on the bag means.
+    r"""Ecological regression (Goodman 1953): ridge regression of proportions on bag means.
 
     .. math::
 
         \min_{w, b} \sum_k \omega_k (w^\top m_k + b - p_k)^2 + \lambda \|w\|^2
 
     The program is :func:`propcvx.programs.ecological_regression`.  The fitted values
-    :math:`w^\top x + b` are shares, so an instance with a value above one half is positive; values
-    need not be between 0 and 1, but probabilities are.  The method assumes that the probability of
-    a positive depends on x in the same way in all bags.
+    :math:`w^\top x + b` estimate probabilities, so an instance with a value above one half is
+    positive.  Values need not be in [0, 1]; ``predict_proba`` is.  The method assumes that the
+    probability of a positive depends on x in the same way in all bags.
 
     With a ``sample_weight`` the means of the bags are weighted, and :math:`\omega_k` is multiplied
     by the mean weight of the instances of bag k.  This assumes that inside a bag the weights do not
-    depend on the label.  A bag with a mean weight of two counts as two bags, so weights of a survey
-    should have the mean 1.
+    depend on the label.  A bag with a mean weight of two counts as two bags, so divide weights of a
+    survey by their mean.
 
     Parameters
     ----------
@@ -58,13 +58,13 @@ class EcologicalRegression(BagMeanClassifier):
         Strength :math:`\rho` of the ridge in units of the scatter of the bag means,
         :math:`\lambda = \rho \operatorname{tr}(S^2) / \operatorname{tr}(S)` with
         :math:`S = \sum_k \omega_k (m_k - \bar m)(m_k - \bar m)^\top`.  ``"evidence"`` is the most
-        probable one: near 0.3 with few bags or noisy shares, and less the more bags there are, see
+        probable one: near 0.3 with few bags or noisy proportions, and smaller with more bags, see
         :class:`Posterior`.
     bag_weights : "size", "uniform", array of shape (n_bags,), dict or pandas Series
-        The weights :math:`\omega_k` of the bags: their numbers of instances, 1, or as given.  With
-        ``"size"`` the variances of shares are taken to fall with the size; where large bags are as
-        far from the plane as small ones, intervals are too narrow, and those of ``"uniform"``
-        less so.
+        The weights :math:`\omega_k` of the bags: their numbers of instances, 1, or as given.
+        ``"size"`` assumes that the variance of a proportion falls with the size of its bag.  If
+        large bags are as far from the plane as small bags, the intervals are too narrow, and the
+        intervals of ``"uniform"`` less so.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.svm.kernels.Kernel`.
@@ -87,11 +87,11 @@ class EcologicalRegression(BagMeanClassifier):
     ridge_ : float
         The strength :math:`\rho` that was used; only with two classes.  With more, all have one.
     least_share_ : float
-        Values below it are raised to it: :math:`1 / (K + J)` with K bags and J classes, which is
-        Laplace's rule of succession.
+        Smallest fitted probability before normalization; smaller values are raised to it.  It is
+        :math:`1 / (K + J)` with K bags and J classes, Laplace's rule of succession.
     posterior_ : Posterior or None
-        What the bags tell of the plane; only with two classes, and None but for the linear kernel
-        and proportions that are not all equal.
+        The posterior distribution of the plane; only with two classes.  None unless the kernel is
+        linear and the proportions are not all equal.
     objective_ : float
         The value of the program.
     solution_ : Solution, with two classes
@@ -144,7 +144,7 @@ class EcologicalRegression(BagMeanClassifier):
         return self._end(feature_map.features, plane, bias, self.solution_.value, equal)
 
     def _for_classes(self, feature_map: FeatureMap, bags: Bags) -> EcologicalRegression:
-        """One strength for all classes: then the values of the regressions sum to one."""
+        """Use one strength for all classes, so that the values of the regressions sum to one."""
         each = [self._seen(feature_map, bags.against_rest(number)) for number in bags.label_values]
         features, first, apart = each[0]
         shares = np.column_stack([seen.proportions for _, seen, _ in each])
@@ -155,7 +155,7 @@ class EcologicalRegression(BagMeanClassifier):
         return clone(self).set_params(ridge=posterior.most_probable)
 
     def _posterior(self, centered: Array, shares: Array, weights: Array, apart: Bags) -> Posterior:
-        """What the bags tell, with the strengths that may be."""
+        """Compute the posterior of the plane over the candidate strengths."""
         if not isinstance(self.ridge, str):
             strengths = np.array([check_number("ridge", self.ridge, least=0.0)])
         elif self.ridge == "evidence":
@@ -175,10 +175,11 @@ class EcologicalRegression(BagMeanClassifier):
         return Posterior.of(centered, shares, weights, n_bags, strengths)
 
     def predict_proba(self, X: Any) -> Array:
-        """Share of each class: the values of the regression, or ``least_share_``, over their sum.
+        """Predict class probabilities from the regression, clipped from below and normalized.
 
-        Of two classes it is a logistic curve of them, as of other methods, where they vary more
-        inside the training bags than labels can.
+        Values below ``least_share_`` are raised to it.  With two classes, if the values vary more
+        inside the training bags than labels can, the probability is a logistic curve of the score,
+        as in the other methods.
 
         Parameters
         ----------
@@ -200,17 +201,18 @@ class EcologicalRegression(BagMeanClassifier):
     def sample_probabilities(
         self, X: Any, random_state: Seed = None, *, logistic: bool = False
     ) -> Array:
-        """Probabilities of positives by a plane drawn from :class:`Posterior`.
+        """Draw a plane from the :class:`Posterior` and return its probabilities of positives.
 
-        The bags do not tell how they rise with the score, so that an interval needs both ways.
+        The bags do not identify how probabilities rise with the score, so an interval needs both
+        values of ``logistic``.
 
         Parameters
         ----------
         X : array of shape (n_instances, n_features)
         random_state : int, RandomState or None
         logistic : bool
-            Whether they are the logistic curve of the fit, of scores by the drawn plane, and not
-            as of ``predict_proba``.  After :func:`propcvx.fit_means` there is no such curve.
+            Whether to apply the logistic curve of the fit to the scores of the drawn plane, instead
+            of the rule of ``predict_proba``.  After :func:`propcvx.fit_means` there is no curve.
 
         Returns
         -------
@@ -226,30 +228,31 @@ class EcologicalRegression(BagMeanClassifier):
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    r"""What bags tell of the plane, in a normal model (MacKay 1992).
+    r"""Posterior distribution of the plane given the bags, in a normal model (MacKay 1992).
 
-    In it :math:`p_k = w^\top m_k + b + e_k`, with w and :math:`e_k` normal, of mean 0 and variances
-    :math:`s^2 / \lambda` and :math:`s^2 / \omega_k`, b uniform, s of density 1 / s and the strength
-    log-normal.  Several classes have one s, and all but one are free.
+    The model is :math:`p_k = w^\top m_k + b + e_k`.  Here w and :math:`e_k` are normal with mean 0
+    and variances :math:`s^2 / \lambda` and :math:`s^2 / \omega_k`, b is uniform, s has the density
+    1 / s, and the strength is log-normal.  Several classes have one s, and all but one are free.
 
-    Of many columns of which only one matters, that one is shrunk too much, and intervals along it
-    are too low: with 20 columns and 40 bags, those of 90% had the truth in 7 of 40 simulations, and
-    with ``ridge=0.0`` in 32; on natural groups of people it is the other way round.
+    If only one of many columns matters, its weight is shrunk too much, and intervals along it
+    are too low.  With 20 columns and 40 bags, nominal 90% intervals covered the true rate in 7 of
+    40 simulations, and with ``ridge=0.0`` in 32.  On natural groups of people the order of the two
+    is reversed.
 
     Attributes
     ----------
     strengths : array of shape (n_strengths,)
-        What the strength may be.
+        Candidate values of the strength.
     unit : float
-        That of :math:`\lambda`.
+        The unit of :math:`\lambda`.
     right : array of shape (n_singular, rank)
-        Right singular vectors of the bag means less their mean, times the roots of the weights.
+        Right singular vectors of the centered bag means, times the roots of the weights.
     singular : array of shape (n_singular,)
         The singular values above rounding errors.
     projected : array of shape (n_singular, n_classes)
-        The proportions less their mean, times these roots, along the left singular vectors.
+        The centered proportions, times these roots, along the left singular vectors.
     rest : float
-        The sum of squares of what is then left of them.
+        The residual sum of squares of the proportions.
     n_bags : float
         The number of bags, or the sum of the mean weights of their instances if it is larger.
     share, weight : float
@@ -273,7 +276,7 @@ class Posterior:
     def of(
         cls, centered: Array, shares: Array, weights: Array, n_bags: float, strengths: Array
     ) -> Posterior:
-        """From means of bags less their mean, shares of the classes, and weights of the bags."""
+        """Build from centered bag means, proportions of the classes, and weights of the bags."""
         roots, mean = np.sqrt(weights)[:, None], weights @ shares / weights.sum()
         rows, varied = roots * centered, roots * (shares - mean)
         left, singular, right = np.linalg.svd(rows, full_matrices=False)
@@ -294,19 +297,19 @@ class Posterior:
         )
 
     def missed(self, ridges: Array) -> Array:
-        r"""The least value of the program for each :math:`\lambda`, summed over the classes."""
+        r"""Compute the optimal value for each :math:`\lambda`, summed over the classes."""
         squares, ridges = np.square(self.singular), ridges[:, None]
         return ridges / (squares + ridges) @ np.square(self.projected).sum(axis=1) + self.rest
 
     def log_evidence(self, ridges: Array) -> Array:
-        r"""Log of the marginal likelihood for each :math:`\lambda > 0`, up to a constant."""
+        r"""Compute the log marginal likelihood for each :math:`\lambda > 0`, up to a constant."""
         determinants = np.log1p(np.square(self.singular) / ridges[:, None]).sum(axis=1)
         logs = (self.n_bags - 1) * np.log(np.maximum(self.missed(ridges), TINY))
         return np.asarray(-0.5 * max(self.projected.shape[1] - 1, 1) * (logs + determinants))
 
     @property
     def log_density(self) -> Array:
-        """Of the strengths, up to a constant."""
+        """Log posterior density of the strengths, up to a constant."""
         if len(self.strengths) == 1:
             return np.zeros(1)
         prior = -0.5 * np.square(np.log(self.strengths / MEDIAN) / DEVIATION)
@@ -323,7 +326,7 @@ class Posterior:
         return float(self.strengths[np.argmax(self.log_density)])
 
     def plane(self, random: RandomState) -> tuple[Array, Array]:
-        """Weights and bias of a drawn plane; with a strength of 0, of least norm."""
+        """Draw the weights and bias of a plane; with a strength of 0, of least norm."""
         strength = random.choice(self.strengths, p=softmax(self.log_density))
         ridge = strength * self.unit
         curvatures = np.square(self.singular) + ridge
@@ -340,9 +343,9 @@ class Posterior:
 
 
 def scatter_unit(rows: Array) -> float:
-    r""":math:`\operatorname{tr}(S^2) / \operatorname{tr}(S)` of :math:`S = R^\top R`; 1 for S = 0.
+    r"""Compute the mean of the eigenvalues of :math:`S = R^\top R`, each weighted by itself.
 
-    It is the mean of the eigenvalues of S, each weighted by itself, so that columns without
+    It is :math:`\operatorname{tr}(S^2) / \operatorname{tr}(S)`, or 1 for S = 0.  Columns without
     scatter, and rotations, do not change it.
     """
     smaller = rows if len(rows) < rows.shape[1] else rows.T

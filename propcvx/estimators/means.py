@@ -1,4 +1,4 @@
-"""MeanMap and InvCal, which see of a bag only its mean: one program each."""
+"""MeanMap and InvCal, which use only the mean of a bag and solve one program each."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ ILL_CONDITIONED = 1e3
 
 @dataclass(eq=False, repr=False)
 class OneProgramClassifier(BagClassifier):
-    """Base of methods of one program: what they see of the bags, and what they end with.
+    """Base of the methods that solve one program.
 
-    A label that is known counts as a bag of one, :meth:`~propcvx.bags.bags.Bags.with_known_apart`,
-    and bags without a proportion do not count.
+    A known label counts as a singleton bag, :meth:`~propcvx.bags.bags.Bags.with_known_apart`, and
+    bags without a proportion do not count.
     """
 
     def _check_bags(self, bags: Bags) -> None:
         bags.check_known()
 
     def _seen(self, feature_map: FeatureMap, bags: Bags) -> tuple[Array, Bags, Bags]:
-        """Features and bags that have a share, labels that are known apart; and all bags."""
+        """Return features and bags with a proportion, known labels as singletons; and all bags."""
         apart = bags.with_known_apart()
         seen, instances = apart.of_shares()
         if not seen.n_bags:
@@ -57,7 +57,7 @@ class OneProgramClassifier(BagClassifier):
         objective: float,
         ill_posed: bool,
     ) -> Fitted:
-        """The end of the fit; ``ill_posed`` is whether the data hardly determine it."""
+        """Build the result of the fit; ``ill_posed`` if the data do not determine it well."""
         history = solved_at_once(self.solution_.value, self.solution_)
         labeling = np.where(features @ weights + bias > 0, 1.0, -1.0)
         return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
@@ -65,21 +65,21 @@ class OneProgramClassifier(BagClassifier):
 
 @dataclass(eq=False, repr=False)
 class BagMeanClassifier(OneProgramClassifier):
-    """Base of those that see of a bag only its mean, with a weight of the loss of each bag."""
+    """Base of the methods that use only the mean of a bag, and weight the loss of each bag."""
 
     _: KW_ONLY
     bag_weights: BagWeights = "uniform"
 
     def _loss_weights(self, apart: Bags) -> Array:
-        """What the loss of each bag with a share is multiplied by.
+        """Return the factor of the loss of each bag with a proportion.
 
-        That is the bag's weight, and the mean weight of its instances.
+        It is the bag's weight times the mean weight of its instances.
         """
         weights = bag_weights(self.bag_weights, apart) * apart.weights_of_bags
         return weights[apart.with_share]
 
     def _warns_of_equal_shares(self, bags: Bags) -> bool:
-        """Whether all bags have one share, to which no mean is related; a warning says so."""
+        """Warn if all bags have the same proportion, and return whether they do."""
         equal = bool(np.ptp(bags.proportions) == 0.0)
         if equal:
             several = len(bags.class_names) > 2
@@ -100,24 +100,25 @@ class MeanMap(BagMeanClassifier):
     (:func:`propcvx.programs.class_means`); the classifier is the conditional exponential model
     with the mean operator they give (:func:`propcvx.programs.conditional_exponential_model`).
 
-    With a ``sample_weight`` the means of the bags, the log-likelihood and the share of positives
-    in the data are weighted, and the mean weight of a bag multiplies its weight in the least
-    squares.  This assumes that inside a bag the weights do not depend on the label.
+    With a ``sample_weight`` the means of the bags, the log-likelihood and the proportion of
+    positives in the data are weighted, and the mean weight of a bag multiplies its weight in the
+    least squares.  This assumes that inside a bag the weights do not depend on the label.
 
     Parameters
     ----------
     lam : float or "scale"
-        Weight :math:`\lambda` of :math:`\|w\|^2` beside the negative log-likelihood.  ``"scale"``
-        is :math:`s^2 / \sqrt{N}`, with :math:`s^2` the total variance of the N instances in the
-        features of the kernel: the mean of their squared distances from their mean.
+        Weight :math:`\lambda` of :math:`\|w\|^2` relative to the negative log-likelihood.
+        ``"scale"`` is :math:`s^2 / \sqrt{N}`, with :math:`s^2` the total variance of the N
+        instances in the features of the kernel: the mean squared distance from their mean.
     likelihood : "mean" or "sum"
-        Whether that is the mean over the instances or their sum, beside which :math:`\lambda`
-        weighs N times less, and ``"scale"`` is N times larger; the paper does not say.
+        Whether the negative log-likelihood is the mean over the instances or their sum.  Relative
+        to the sum, :math:`\lambda` weighs N times less, and ``"scale"`` is N times larger.  The
+        paper does not specify which.
     fit_intercept : bool
         Whether there is an (unregularized) bias.
     bag_weights : "uniform", "size", array of shape (n_bags,), dict or pandas Series
         Weights of the bags in the least squares: equal, by number of instances, or as given.
-        Labels known inside a bag are bags of one, and share its weight with the rest by the number
+        Labels known inside a bag are singleton bags, and divide its weight with the rest by number
         of instances.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
@@ -140,9 +141,9 @@ class MeanMap(BagMeanClassifier):
     ----------
     condition_number_ : float, with two classes
         Condition number of the least squares for the class means.  Above 1e3, near-equal
-        proportions leave the class means ill-determined and
-        :class:`~propcvx.errors.IllPosedWarning` says so; where all are equal, both class means are
-        that of all instances.
+        proportions leave the class means ill-determined, and the fit issues an
+        :class:`~propcvx.errors.IllPosedWarning`.  If all proportions are equal, both class means
+        are the mean of all instances.
     class_means_ : array of shape (2, rank), with two classes
         Estimated means of the positive and the negative class, in features.
     lam_ : float
@@ -150,8 +151,8 @@ class MeanMap(BagMeanClassifier):
     objective_ : float
         Regularized mean negative log-likelihood, for ``likelihood="sum"`` too.
     solution_ : Solution, with two classes
-        The solver's answer with its duality gap; where positives are the majority, positives and
-        negatives are exchanged in it.
+        The solution with its duality gap; if positives are the majority, positives and negatives
+        are exchanged in it.
     history_ : History
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
@@ -213,7 +214,7 @@ class MeanMap(BagMeanClassifier):
     def _most_likely(
         self, features: Array, center: Array, bags: Bags, lam: float, operator: Array, label: float
     ) -> tuple[Array, float]:
-        """Weights and bias of the exponential model with that mean operator and mean label."""
+        """Fit the weights and bias of the exponential model to a mean operator and mean label."""
         program = conditional_exponential_model(
             features - center, bias=self.fit_intercept, weights=bags.weights
         )
@@ -225,18 +226,18 @@ class MeanMap(BagMeanClassifier):
         return variables["w"], float(variables.get("b", 0.0))
 
     def _class_means(self, of_bags: Array, bags: Bags, weights: Array) -> tuple[Array, bool]:
-        """Solve :func:`propcvx.programs.class_means`; and whether the means are ill-determined."""
+        """Solve :func:`propcvx.programs.class_means`; return also whether it is ill-posed."""
         roots = np.sqrt(weights)[:, None]
         design = roots * np.column_stack([bags.proportions, 1.0 - bags.proportions])
         means, _, rank, singular = np.linalg.lstsq(design, roots * of_bags)
         enough = bags.n_bags > 1 and singular[-1] > 0.0
-        if rank < 2:  # equal shares: nothing tells the classes apart
+        if rank < 2:  # equal proportions: the class means are not identified
             means = np.tile(bags.masses @ of_bags / bags.masses.sum(), (2, 1))
         self.condition_number_ = float(singular[0] / singular[-1]) if enough else np.inf
         ill_posed = self.condition_number_ >= ILL_CONDITIONED
         if ill_posed:
             warn(
-                "the proportions of the bags hardly determine the class means (condition number "
+                "the proportions of the bags do not identify the class means (condition number "
                 f"{self.condition_number_:.3g}); use SecondMoments or AlterPropSVM.",
                 IllPosedWarning,
             )
@@ -253,26 +254,26 @@ class InvCal(BagMeanClassifier):
 
     With a ``sample_weight`` the means of the bags are weighted, and the mean weight of a bag
     multiplies its loss.  This assumes that inside a bag the weights do not depend on the label.
-    Shares of 0 and 1 are moved inside by :math:`1/N`, with N the number of instances that have a
-    weight, or the sum of the weights if that is more.
+    Proportions of 0 and 1 are moved inside by :math:`1/N`, with N the number of instances that have
+    a weight, or the sum of the weights if that is more.
 
     Parameters
     ----------
     C_p : float or "scale"
         Weight of the loss of a bag.  ``"scale"`` is :math:`1 / (2 s^2)`, with :math:`s^2` the total
         variance of the means of the bags in the features of the kernel: the mean over all instances
-        of the squared distance of the mean of their bag from that of all bags, times its weight.
+        of the squared distance of the mean of their bag from the overall mean, times its weight.
     epsilon : float, "sampling", array of shape (n_bags,), dict or pandas Series
         Half-width of the tube, >= 0, of all bags or of each: an array is in the order of the sorted
-        ids, a dict or Series keyed by bag id.  ``"sampling"`` is that of
+        ids, a dict or Series keyed by bag id.  ``"sampling"`` uses
         :func:`propcvx.sampling_epsilon`, in units of the proportion: with ``scaled_epsilon`` only.
-        A label known inside a bag is a bag of one with the epsilon of that bag, or that of sampling
-        for its share of 0 or 1, which is 0.
+        A label known inside a bag is a singleton bag with the epsilon of that bag, or, with
+        ``"sampling"``, with 0.
     scaled_epsilon : bool
         Divide epsilon by :math:`p_k (1 - p_k)`, so that it is in units of the proportion.
     bag_weights : "uniform", "size", array of shape (n_bags,), dict or pandas Series
-        What C_p is multiplied by: 1 (the paper), the bag's number of instances, or as given.
-        Labels known inside a bag are bags of one, and share its weight with the rest by the number
+        Factor of C_p for each bag: 1 (the paper), the bag's number of instances, or as given.
+        Labels known inside a bag are singleton bags, and divide its weight with the rest by number
         of instances.
     kernel : str or callable
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
@@ -299,7 +300,7 @@ class InvCal(BagMeanClassifier):
         Value of eq:rueping_svm.
     solution_ : Solution, with two classes
         The solver's answer with its duality gap, in units in which the largest weight of a bag's
-        loss is 1: features times its root, objective divided by it; where positives are the
+        loss is 1: features times its root, objective divided by it; if positives are the
         majority, positives and negatives are exchanged in it.
     history_ : History
         One round: objective, solver, status and time.

@@ -1,4 +1,4 @@
-"""The two proportion-SVMs as the paper has them, where the defaults of the classes are ours."""
+"""The two proportion-SVMs with the settings of the paper instead of the package's defaults."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from propcvx.relaxation import CuttingPlanes
 
 
 def paper_alter_psvm(**parameters: Any) -> AlterPropSVM:
-    """alter-pSVM as printed: from random labelings, the SVM alone, C_p weighs every bag alike.
+    """Return alter-pSVM as printed: random starts, the SVM alone, the same C_p for every bag.
 
-    The tolerance of the solver is that of the stored results: the last digits decide ties.
+    The solver has the tolerance of the stored results: the last digits decide ties.
 
     Parameters
     ----------
     **parameters
-        Of :class:`propcvx.AlterPropSVM`, over these; by default C = 1, C_p = 10 and ten starts.
+        Parameters of :class:`propcvx.AlterPropSVM` that override these settings; by default C = 1,
+        C_p = 10 and ten starts.
 
     Examples
     --------
@@ -30,14 +31,14 @@ def paper_alter_psvm(**parameters: Any) -> AlterPropSVM:
 
 
 def paper_conv_psvm(**parameters: Any) -> ConvPropSVM:
-    """conv-pSVM as printed: one cut, with the oracle of eq:inf, and no bias but the centering.
+    """Return conv-pSVM as printed: one cut by the oracle of eq:inf, and no bias except centering.
 
-    The solver is that of the stored results: the last digits of alpha can decide which cut is next.
+    The solver is the one of the stored results: the last digits of alpha can decide the next cut.
 
     Parameters
     ----------
     **parameters
-        Of :class:`propcvx.ConvPropSVM`, over these.
+        Parameters of :class:`propcvx.ConvPropSVM` that override these settings.
     """
     planes = CuttingPlanes(oracle="coordinate", max_cuts=1)
     solver = ("mkl_interior_point", "clarabel")

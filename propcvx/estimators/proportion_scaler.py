@@ -1,4 +1,4 @@
-"""A metric that the shares suggest: columns weighted by how their bag means go with the shares."""
+"""Columns weighted by the correlation of their bag means with the proportions."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from propcvx.checks import check_number, check_same_length
 from propcvx.errors import IllPosedWarning, warn
 
 ROUNDING = 1e-12
-"""A spread of bag means is 0 where it is below this share of their size."""
+"""Spread of bag means, as a fraction of their size, below which it counts as 0."""
 
 
 @dataclass(eq=False, repr=False)
 class ProportionScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    r"""Multiply each column by the correlation of its bag means with the shares.
+    r"""Multiply each column by the correlation of its bag means with the proportions.
 
     Column j is multiplied by :math:`|r_j|^q`, where :math:`r_j` is the correlation of
     :math:`m_{kj}` with :math:`p_k` over the bags, weighted by their numbers of instances; and all
     by one number, so that the weights have a mean square of one.
 
-    Distances then count where the shares say that the classes differ.  That is what conv-pSVM
-    lacks: its labeling goes along the direction of most variance, whatever the shares say.  It
-    fails where shares go with a column for another reason than the classes, as of bags in clusters,
-    and with few bags, whose correlations are large by chance: with two, all are one.
+    Distances then count in the columns that are correlated with the proportions.  Use it before
+    conv-pSVM, whose labeling follows the direction of most variance for any proportions.  It
+    fails if proportions are correlated with a column for another reason than the classes, for
+    example if bags are clusters.  It also fails with few bags, whose correlations are large by
+    chance: with two bags, all correlations are one.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ class ProportionScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     weights_ : array of shape (n_features,)
-        What columns are multiplied by.
+        Factor of each column.
 
     Examples
     --------
@@ -72,7 +73,8 @@ class ProportionScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Warns
         -----
         IllPosedWarning
-            If no column goes with the shares, as where they are equal; all weights are then 1.
+            If no column is correlated with the proportions, for example because they are equal;
+            all weights are then 1.
         """
         check_number("power", self.power, least=0.0)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
@@ -81,7 +83,7 @@ class ProportionScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         dense = X[instances].toarray() if sp.issparse(X) else X[instances]
         weights = correlations(bags, dense) ** self.power
         if not weights.any():
-            warn("no column goes with the shares: none is weighted", IllPosedWarning)
+            warn("no column is correlated with proportions; all weights are 1.", IllPosedWarning)
             weights = np.ones(X.shape[1])
         self.weights_ = weights / np.sqrt(np.mean(np.square(weights)))
         return self
@@ -100,7 +102,7 @@ class ProportionScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def correlations(bags: Bags, X: Array) -> Array:
-    """The size of the correlation of each column's bag means with the shares, 0 without spread."""
+    """Compute each column's absolute correlation of bag means and proportions; 0 without spread."""
     shares = bags.sizes / bags.sizes.sum()
     means, p = bags.means_of(X), bags.proportions
     apart, missed = means - shares @ means, p - shares @ p

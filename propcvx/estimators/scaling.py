@@ -1,4 +1,4 @@
-"""The scale of instances: the weights that go with it, and what to say of it."""
+"""The scale of instances: weights in units of it, and advice about it."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ WELL_SCALED = 1e3
 """Ranges of columns that differ from each other, or from 1, by more than this want scaling."""
 
 ALIKE = 50.0
-"""Where ranges differ by more than this, the widest columns decide a fit: a year beside a yes."""
+"""Ratio of ranges above which the widest columns decide a fit, for example a year and a yes."""
 
 CENTERED = 1e-6
-"""Columns whose means are at most this share of their ranges differ on purpose: they come from a
+"""Mean of a column, as a fraction of its range, up to which the column counts as scaled: by a
 scaler, and perhaps a principal component analysis or :class:`propcvx.ProportionScaler` after it."""
 
 
 def weight_of_hinge(C: Any, variance: Callable[[], float]) -> float:
-    """The C of a proportion-SVM, a number or ``"scale"``, given the variance of its instances."""
+    """Return the C of a proportion-SVM, a number or ``"scale"``, given the instances' variance."""
     return number_or_scale("C", C, lambda: SCALE / (variance() or 1.0))
 
 
 def known_variance(features: Array, bags: Bags) -> float:
-    """Total variance of the instances whose label or whose bag's share is known."""
+    """Compute the total variance of the instances with a known label or a bag with a proportion."""
     instances = np.unique(bags.with_known_apart().of_shares()[1])
     return total_variance(features[instances], bags.relative_weights[instances])
 
 
 def total_variance(rows: Array, weights: Array) -> float:
-    r"""Mean squared distance of rows from their mean, both weighted; 0 where it is rounding errors.
+    r"""Compute the weighted mean squared distance of rows from their mean; 0 if only rounding.
 
-    It is the unit of what weighs against :math:`\|w\|^2`: in this unit, a weight makes a classifier
-    that does not depend on the scale of the features.
+    It is the unit of weights relative to :math:`\|w\|^2`: with a weight in this unit, the
+    classifier does not depend on the scale of the features.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def total_variance(rows: Array, weights: Array) -> float:
 
 
 def scaling_advice(X: Any) -> str:
-    """What to say of the scale of instances where a solver had trouble with them.
+    """Return advice to scale the instances, for messages of a solver that failed.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def scaling_advice(X: Any) -> str:
     Returns
     -------
     str
-        A sentence with the ranges of the columns that tells to scale them; empty where their
-        ranges are near 1 and near each other.  Columns of one value do not count.
+        A sentence with the ranges of the columns that advises to scale them; empty if the ranges
+        are near 1 and near each other.  Constant columns do not count.
 
     Examples
     --------
@@ -95,14 +95,14 @@ def scaling_advice(X: Any) -> str:
 
 
 def warn_if_unscaled(X: Any) -> None:
-    """Warn where columns that are not centered have so different ranges that some hardly count.
+    """Warn if the widest of the columns that are not centered decide a fit.
 
-    Sparse ones, of which few entries differ from 0, are left alone.
+    Sparse columns, of which few entries differ from 0, are not checked.
 
     Warns
     -----
     UnscaledWarning
-        With the narrowest and the widest range.
+        The message has the narrowest and the widest range.
     """
     narrowest, widest = _ranges(X)
     if sp.issparse(X) or widest <= ALIKE * narrowest:
@@ -117,7 +117,7 @@ def warn_if_unscaled(X: Any) -> None:
 
 
 def _ranges(X: Any) -> tuple[float, float]:
-    """The narrowest and the widest range of the columns that have one."""
+    """Return the narrowest and the widest range of the columns that are not constant."""
     sparse = sp.issparse(X)
     smallest, largest = min_max_axis(X, 0) if sparse else (np.min(X, axis=0), np.max(X, axis=0))
     ranges = (largest - smallest)[largest > smallest]

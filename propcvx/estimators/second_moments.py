@@ -1,4 +1,4 @@
-"""Second moments inside bags, which tell the classes apart where all shares are equal."""
+"""Second moments inside bags, which separate the classes if all proportions are equal."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from propcvx.programs import second_moments
 from propcvx.svm.kernels import FeatureMap
 
 BAGS_OF_A_COMPONENT = 10
-"""How many bags there are at least for each principal component that is kept by default.
+"""Least number of bags for each principal component that is kept by default.
 
 Eigenvalues of a covariance between bags err by about the root of the components per bag.
 """
 
 STANDARD_ERRORS = 2.0
-"""How many of them a correlation is from 0 that tells the sign."""
+"""Number of standard errors from 0 above which a correlation determines the sign."""
 
 NOTHING = 1e-8
 """Degrees of freedom, and eigenvalues of M in features of total covariance I, that count as 0."""
@@ -32,29 +32,29 @@ NOTHING = 1e-8
 
 @dataclass(eq=False, repr=False)
 class SecondMoments(OneProgramClassifier):
-    r"""Fisher's discriminant from the covariances inside bags: for bags of nearly equal shares.
+    r"""Fisher's discriminant from covariances inside bags, for nearly equal proportions.
 
-    Where all shares are equal, the means of bags say nothing of how the classes differ, but labels
+    If all proportions are equal, bag means do not identify how the classes differ.  But labels
     inside a bag are correlated negatively, so that instances inside a bag differ more along
-    :math:`\delta = \mu_+ - \mu_-` than all do.  :func:`propcvx.programs.second_moments` has the
-    covariance of each kind of bag as :math:`\Sigma + d\, \delta \delta^\top`, with that of all
-    instances as one more bag, in principal components of variance 1.  There the leading
-    eigenvector of :math:`M = \delta \delta^\top` is the direction w, and the threshold is that of
-    least bag error.  It assumes that within a class the instances do not depend on the bag, and
-    that shares are nearly equal or the classes have the same covariance.  It needs hundreds of
-    bags, and better thousands; small bags say more.
+    :math:`\delta = \mu_+ - \mu_-` than all do.  :func:`propcvx.programs.second_moments` models the
+    covariance of each kind of bag as :math:`\Sigma + d\, \delta \delta^\top`, with all instances as
+    one more bag, in principal components of variance 1.  There the leading eigenvector of
+    :math:`M = \delta \delta^\top` is the direction w, and the threshold has the least bag error.
+    The method assumes that within a class the instances do not depend on the bag, and
+    that proportions are nearly equal or the classes have the same covariance.  It needs hundreds of
+    bags, and better thousands; small bags are more informative.
 
-    M has no sign.  It is that of labels that are known, if there are any.  Otherwise it is that of
-    the correlation of the shares with the means of bags, if that is more than two standard errors,
-    :math:`2 / \sqrt{K}`, from 0.  Otherwise an :class:`~propcvx.errors.IllPosedWarning` says
-    that nothing tells it, and the scores have their longer tail (their skewness) on the side of the
-    smaller class, which is right for two classes that are symmetric and equally wide; for a share
-    of one half the sign is arbitrary.
+    M does not identify the sign of w.  Known labels determine the sign, if there are any.
+    Otherwise the correlation of the proportions with the bag means does, if it is more than two
+    standard errors, :math:`2 / \sqrt{K}`, from 0.  Otherwise the fit issues an
+    :class:`~propcvx.errors.IllPosedWarning`, and the scores have their longer tail (their skewness)
+    on the side of the minority class.  This is correct for two classes that are symmetric and
+    equally wide; for a proportion of one half the sign is arbitrary.
 
-    Labels that are known are bags of one, of which those of a class are one bag: where all labels
-    are known, the direction is that of Fisher's discriminant in the components.  With a
-    ``sample_weight`` the covariances are weighted.  This assumes that inside a bag the weights do
-    not depend on the label.
+    Known labels are singleton bags, and those of one class are merged into one bag.  If all labels
+    are known, the direction is Fisher's discriminant in the components.  With a ``sample_weight``
+    the covariances are weighted.  This assumes that inside a bag the weights do not depend on the
+    label.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ class SecondMoments(OneProgramClassifier):
     Attributes
     ----------
     sign_from_ : str
-        What told the sign: ``"labels"``, ``"shares"``, or for want of both ``"skewness"``; with two
+        Source of the sign: ``"labels"``, ``"shares"``, or, without both, ``"skewness"``; with two
         classes.
     objective_ : float
         The value of the program.
     solution_ : Solution, with two classes
-        The solver's answer, in the components; the larger the first eigenvalue of its M is beside
+        The solution, in the components; the larger the first eigenvalue of its M is relative to
         the others, the better.
     history_ : History
         One round: objective, solver, status and time.
@@ -147,10 +147,11 @@ class SecondMoments(OneProgramClassifier):
         sign, self.sign_from_ = sign_of(scores, bags)
         if self.sign_from_ == "skewness" and not ill_posed:
             warn(
-                "nothing tells which side of the plane of SecondMoments is positive: no label is "
-                f"known, and the shares of {bags.n_bags} bags are not correlated with their mean "
-                "scores. That the smaller class is on the side of the longer tail is a guess, and "
-                "arbitrary for a share of one half; a known label or more in bag_target tells.",
+                "the data do not identify the positive side of the plane of SecondMoments: no "
+                f"label is known, and the proportions of {bags.n_bags} bags are not correlated "
+                "with their mean scores. The minority class is put on the side of the longer "
+                "tail, a guess, and arbitrary for a proportion of one half. Pass known labels in "
+                "bag_target.",
                 IllPosedWarning,
             )
             ill_posed = True
@@ -159,7 +160,7 @@ class SecondMoments(OneProgramClassifier):
         return self._end(feature_map.features, plane, bias, self.solution_.value, ill_posed)
 
     def _components(self, features: Array, bags: Bags) -> tuple[Array, Array]:
-        """The mean, and a basis of principal components in which the variances are 1."""
+        """Compute the mean, and a basis of principal components in which the variances are 1."""
         shares = bags.relative_weights / bags.relative_weights.sum()
         mean = shares @ features
         _, deviations, axes = np.linalg.svd(
@@ -177,16 +178,16 @@ class SecondMoments(OneProgramClassifier):
 
 
 def pooled_covariances(rows: Array, bags: Bags) -> tuple[Array, Array, Array]:
-    r"""Covariances inside bags of equal size and share, pooled, and that of all instances.
+    r"""Compute covariances inside bags, pooled by size and proportion, and of all instances.
 
     With weights :math:`c_i` in a bag of sum C, the sum of squares is divided by
-    :math:`C - \sum_i c_i^2 / C`, which has the same expectation, and is n - 1 where all are 1.
+    :math:`C - \sum_i c_i^2 / C`, which has the same expectation, and is n - 1 if all are 1.
 
     Parameters
     ----------
     rows : array of shape (n_instances, r)
     bags : Bags
-        With shares; bags of one with the share 0, and with the share 1, are one bag.
+        Bags with proportions; singleton bags with the proportion 0, and those with 1, are one bag.
 
     Returns
     -------
@@ -226,12 +227,12 @@ def pooled_covariances(rows: Array, bags: Bags) -> tuple[Array, Array, Array]:
 
 
 def sign_of(scores: Array, bags: Bags) -> tuple[float, str]:
-    """The sign with which scores are those of positives, and what tells it.
+    """Return the sign with which larger scores mean positive, and the source of the sign.
 
     Parameters
     ----------
     scores : array of shape (n_instances,)
-        With the mean 0.
+        Scores with the mean 0.
     bags : Bags
 
     Returns

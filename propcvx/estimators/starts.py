@@ -1,4 +1,4 @@
-"""Where Algorithm 1 starts: random labelings, the labels of a method, or a labeling."""
+"""Starts of Algorithm 1: random labelings, the labels of a method, or a labeling."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Start:
     ----------
     init : "random", estimator or array of shape (n_instances,)
         A random labeling, as in the paper; the labels of a method, with the count nearest to the
-        proportion in every bag, fitted with the kernel at hand in place of its own; or a labeling,
-        in which labels that are known take precedence.
+        proportion in every bag, fitted with the kernel of the fit instead of its own; or a
+        labeling, in which known labels take precedence.
     annealing : bool
         Whether C* rises from 1e-5 C (which tends to forget the start), or is C at once.
     """
@@ -64,7 +64,7 @@ class Start:
         return isinstance(self.init, BagClassifier)
 
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
-        """A labeling of the bags, entries -1 and +1, with the labels that are known."""
+        """Return a labeling of the bags, entries -1 and +1, that agrees with the known labels."""
         if self.is_method:
             scores = self.fitted(features, bags).scores(features)
             return FeasibleLabelings.nearest(bags).best(scores)
@@ -73,13 +73,13 @@ class Start:
         return np.where(bags.labels == 0, self.init, bags.labels)
 
     def fitted(self, features: Array, bags: Bags) -> Fitted:
-        """The method, fitted."""
+        """Fit the method and return the result."""
         with suppress_warnings(IllPosedWarning):  # the method only proposes
             return clone(self.init)._run(FeatureMap(Kernel(), features), bags)
 
 
 def starts_of(init: Any, n_init: int, annealing: Any, bags: Bags, C: float) -> list[Start]:
-    """The starts that ``init`` means, checked."""
+    """Check ``init`` and return its starts."""
     anneal_random, anneal = (True, False) if annealing == "auto" else (annealing, annealing)
     several = isinstance(init, list | tuple) and not any(isinstance(each, Real) for each in init)
     starts: list[Start] = []
@@ -101,7 +101,7 @@ def starts_of(init: Any, n_init: int, annealing: Any, bags: Bags, C: float) -> l
 
 
 def _checked(labels: Any, bags: Bags) -> Array:
-    """A labeling that is given as a start."""
+    """Check a labeling that is passed as a start."""
     labeling = as_vector(labels, bags.n_instances)
     if labeling is None or len(bags.class_names) > 2 or not np.isin(labeling, (-1.0, 1.0)).all():
         raise InputError(
@@ -113,9 +113,9 @@ def _checked(labels: Any, bags: Bags) -> Array:
 
 
 def _can_regress(bags: Bags) -> bool:
-    """Whether there is something to regress on: three bags, or labels alone, that differ.
+    """Return whether a regression is possible: three bags, or labels alone, that differ.
 
-    Of two bags any line between their means fits.
+    With two bags, every line between their means fits.
     """
     seen, _ = bags.with_known_apart().of_shares()
     few = 0 < np.count_nonzero(bags.with_share) < 3
@@ -123,10 +123,10 @@ def _can_regress(bags: Bags) -> bool:
 
 
 def _by_methods(C: float) -> list[Start]:
-    """Labelings of methods, not to be annealed.
+    """Return starts by methods, which are not annealed.
 
     With few random labelings alone, alter-pSVM often ends in the mirror image of a good labeling.
-    The methods have the weight C, so that what they find does not depend on the scale of the data.
+    The methods have the weight C, so that their labelings do not depend on the scale of the data.
     """
     methods = ConvPropSVM(C, epsilon="rounding"), InvCal(C_p=C)
     return [Start(method, annealing=False) for method in methods]

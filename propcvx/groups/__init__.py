@@ -1,4 +1,4 @@
-"""Shares of groups: bounds that always hold, estimates with intervals."""
+"""Rates of groups: bounds that always hold, estimates with intervals."""
 
 from propcvx.groups.shares import GroupShares, group_shares
 

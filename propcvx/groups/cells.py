@@ -1,4 +1,4 @@
-"""Groups of instances, their cells in the bags, and what published shares alone say of them."""
+"""Groups of instances, their cells in the bags, and bounds from published proportions alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Cells:
     of_cells : sparse array of shape (n_cells, n_instances)
         1 for the instances of a cell.
     weights : array of shape (n_instances,)
-        What each instance counts in a group.
+        The weight of each instance in its group.
     """
 
     names: Any
@@ -60,19 +60,19 @@ class Cells:
 
     @property
     def sets(self) -> sp.csr_array:
-        """1 for the instances of each group, then of each cell."""
+        """Sparse membership of the instances in each group, then in each cell."""
         places = self.code, np.arange(len(self.code))
         return sp.csr_array(
             sp.vstack([sp.csr_array((np.ones(len(self.code)), places)), self.of_cells])
         )
 
     def with_groups(self, counts: NDArray[Any]) -> Array:
-        """Weights of cells (last axis) after their sums in the groups."""
+        """Prepend the sums over the groups to the weights of cells (last axis)."""
         whole = np.eye(len(self.names))[self.group]
         return np.concatenate([counts @ whole, counts], axis=-1)
 
     def sharp(self, lower: Indices, upper: Indices) -> tuple[Array, Array]:
-        """Least and largest weight of the positives of each group, then of each cell.
+        """Compute the least and largest weight of the positives of each group, then of each cell.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Cells:
         return self.with_groups(ends[0]), self.with_groups(ends[1])
 
     def weighed(self, sets: sp.csr_array, counts: NDArray[Any], sign: int) -> Array:
-        """The weight of so many positives in each set: the lightest, or with sign -1 the heaviest.
+        """Compute the least weight of given counts of positives, or with sign -1 the largest.
 
         Instances known to be positive are among them.
         """
@@ -99,11 +99,11 @@ class Cells:
 
     @property
     def _known(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which instances are known to be positive, and which labels are not known."""
+        """Masks of the instances known to be positive, and of those without a known label."""
         return self.bags.labels > 0, self.bags.labels == 0
 
     def index(self) -> Any:
-        """The names of the cells: those of their groups, and the bag."""
+        """Return the index of the cells: the names of their groups, and the bag."""
         from pandas import MultiIndex, Series
 
         inside = self.names[self.group]
@@ -113,7 +113,7 @@ class Cells:
 
 
 def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
-    """The groups in their order, and the position of each instance's group among them.
+    """Read the groups in their order, and the position of each instance's group among them.
 
     Raises
     ------
@@ -160,5 +160,5 @@ def _single(frame: Any) -> Any:
 
 
 def _announced(column: Any) -> list[Any]:
-    """Groups that a column has by its type: True of a predicate, and categories."""
+    """Return the groups that the type of a column announces: True of a predicate, categories."""
     return [True] if column.dtype == bool else list(getattr(column.dtype, "categories", ()))

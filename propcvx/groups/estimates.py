@@ -1,4 +1,4 @@
-"""Estimates of a classifier for cells, and how certain they are."""
+"""Estimates of a classifier for cells, and resamples for their intervals."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ FEW = 20
 
 
 def expected(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelings) -> Array:
-    """Of each instance its label as 0 or 1, or its probability of +1 given the shares.
+    """Compute the probability of +1 of each instance given the proportions, or its label as 0 or 1.
 
-    The probabilities of a classifier are those of independent labels, of which the shares are known
-    then.
+    The probabilities of a classifier are taken for those of independent labels, conditional on the
+    proportions of the bags.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def expected(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabe
     X : array, sparse matrix, DataFrame or list of length n_instances, or None
     y : bag target of shape (n_instances,)
     feasible : FeasibleLabelings
-        Of its bags, in the order of the rows.
+        The feasible labelings of its bags, in the order of the rows.
     """
     if isinstance(estimator, type) or not hasattr(estimator, "predict_proba"):
         if hasattr(estimator, "fit"):
@@ -57,8 +57,8 @@ def expected(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabe
         labeling = known_labels(estimator, len(y)).astype(float)
         if fault := feasible.fault_of(labeling):
             raise InputError(
-                f"estimator must have the shares of the bags, and {fault}; a fitted classifier in "
-                "the place of its predictions is moved to the shares."
+                f"estimator must have the proportions of the bags, and {fault}; pass the fitted "
+                "classifier instead of its predictions, and it is moved to the proportions."
             )
         return (labeling > 0).astype(float)
     if X is None or np.shape(X)[0] != len(y):
@@ -90,17 +90,17 @@ def resampled(
     n_jobs: int | None,
     verbose: bool,
 ) -> Array:
-    """Weights of positives by other probabilities that the bags allow, and labels drawn.
+    """Draw probabilities that the bags allow, then labels, and sum the weights of positives.
 
-    Each time probabilities for all instances are drawn, by ``sample_probabilities`` where the
-    classifier has a posterior and by :func:`of_drawn_bags` elsewhere, and then labels with these
-    probabilities and with the shares.
+    Each repetition draws probabilities for all instances, by ``sample_probabilities`` if the
+    classifier has a posterior and otherwise by :func:`of_drawn_bags`.  Then it draws labels with
+    these probabilities and with the proportions.
 
     Returns
     -------
     counts : array of shape (n_done, n_groups + n_cells)
-        Of groups and cells.  Fewer than ``n_draws`` after an interruption by Ctrl-C, and none
-        if all shares are equal and there is no posterior, with a warning.
+        Weights of groups and cells.  Fewer than ``n_draws`` rows after an interruption by Ctrl-C,
+        and no rows, with a warning, if all proportions are equal and there is no posterior.
     """
     classifier = getattr(classifier, "best_estimator_", classifier)
     if not hasattr(classifier, "predict_proba"):
@@ -116,7 +116,7 @@ def resampled(
             partial(steps[-1].sample_probabilities, seen, logistic=each) for each in (False, True)
         ]
     elif not bags.labels.any() and len(np.unique(bags.proportions[bags.with_share])) < 2:
-        warn("all shares are equal, so they tell no interval: it is NaN.", IllPosedWarning)
+        warn("all bags have the same proportion, so intervals are NaN.", IllPosedWarning)
         n_draws = 0
     seeds = check_random_state(random_state).randint(2**31, size=n_draws)
     counts = [np.empty((0, len(cells.bag)))]
@@ -134,12 +134,12 @@ def resampled(
 def of_drawn_bags(
     classifier: Any, X: Any, y: NDArray[np.void], bags: Bags, random: RandomState
 ) -> Array:
-    """Probabilities by a fit to as many bags as there are, drawn with replacement.
+    """Predict probabilities by a fit to as many bags as there are, drawn with replacement.
 
-    A bag keeps its id however often it is drawn,
-    and as many have a proportion as of the bags.
+    A bag keeps its id if it is drawn several times.  The number of bags with a proportion stays the
+    same.
     """
-    order = np.argsort([inside[0] for inside in bags.members])  # whatever their names are
+    order = np.argsort([inside[0] for inside in bags.members])  # independent of their names
     kinds = order[bags.with_share[order]], order[~bags.with_share[order]]
     drawn = np.concatenate([random.choice(kind, len(kind)) for kind in kinds if len(kind)])
     members = [bags.members[bag] for bag in drawn]
@@ -156,7 +156,7 @@ def _resample(
     cells: Cells,
     feasible: FeasibleLabelings,
 ) -> Array:
-    """Weights in the cells from one draw."""
+    """Sum the weights of positives in the cells for one draw."""
     with suppress_warnings(PropCVXWarning):
         positive = GivenCounts.of(draw(random), feasible).draw(random)
     return np.asarray(cells.of_cells @ (cells.weights * positive))[None]

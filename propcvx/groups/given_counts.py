@@ -1,4 +1,4 @@
-r"""Labels that are independent but for the counts of their bags: conditional Poisson sampling.
+r"""Independent labels, conditional on the counts of their bags: conditional Poisson sampling.
 
 With a probability :math:`p_i` of each instance to be positive, and the number of positives of a bag
 known, a labeling :math:`t \in \{0, 1\}^n` of the bag has a probability in proportion to
@@ -20,26 +20,26 @@ from propcvx.arrays import Array, Indices, Mask
 from propcvx.labelings.feasible import FeasibleLabelings
 
 NEAR_ONE = 1e-12
-"""Probabilities are that far from 0 and 1 before they are changed."""
+"""Distance from 0 and 1 to which probabilities are clipped first."""
 
 WIDE = 100.0
-"""Shifts of log odds are sought up to here."""
+"""Largest shift of log odds that is searched."""
 
 HALVINGS = 60
-"""Of the interval of a shift, until nothing is left of it."""
+"""Number of bisections of the interval of a shift, down to rounding."""
 
 NOTHING = 1e-20
-"""Fourier coefficients, and probabilities of counts, that are smaller change no digit of a sum."""
+"""Size below which Fourier coefficients and probabilities of counts are negligible."""
 
 
 def log_odds(probabilities: Array, labels: NDArray[Any]) -> Array:
-    """Log odds of probabilities; infinite where a label is known, -1 or +1."""
+    """Compute the log odds of probabilities; infinite where a label is known, -1 or +1."""
     odds = logit(np.clip(probabilities, NEAR_ONE, 1.0 - NEAR_ONE))
     return np.where(labels == 0, odds, np.where(labels > 0, np.inf, -np.inf))
 
 
 def shifts_into(odds: Array, index: Indices, lower: Indices, upper: Indices) -> Array:
-    """The shift of the log odds of each bag with which its sum of probabilities is in range."""
+    """Find the shift of each bag's log odds that puts its sum of probabilities in range."""
     goal = np.clip(np.bincount(index, expit(odds)), lower, upper)
     low, high = np.full(len(goal), -WIDE), np.full(len(goal), WIDE)
     for _ in range(HALVINGS):
@@ -60,9 +60,9 @@ class GivenCounts:
     lower, upper : int arrays of shape (n_bags,)
         The range.
     shift : array of shape (n_bags,)
-        What was added to the log odds of a bag, so that its expected number is in the range.
+        Shift added to the log odds of a bag, so that its expected number is in the range.
     probabilities : array of shape (n_instances,)
-        Those of independent labels, after the shift.
+        Probabilities of independent labels, after the shift.
     """
 
     index: Indices
@@ -73,7 +73,7 @@ class GivenCounts:
 
     @classmethod
     def of(cls, probabilities: Array, feasible: FeasibleLabelings) -> GivenCounts:
-        """From probabilities without any shares, in the order of the rows."""
+        """Build from probabilities that ignore the proportions, in the order of the rows."""
         bags, lower, upper = feasible.bags, feasible.lower, feasible.upper
         odds = log_odds(probabilities, bags.labels)
         shift = shifts_into(odds, bags.index, lower, upper)
@@ -85,11 +85,11 @@ class GivenCounts:
         return np.where(self.shift < 0.0, self.upper, self.lower)
 
     def means(self) -> Array:
-        r"""Probability of +1 of each instance, given the ranges.
+        r"""Compute the probability of +1 of each instance, given the ranges.
 
         A count has the probability :math:`\frac1N \sum_k \omega^{-kc} \prod_i (1 - p_i + p_i
         \omega^k)`, with :math:`\omega = e^{2 \pi \sqrt{-1} / N}` and N larger than the number of
-        counts that are possible; without one of the factors it is that of the others.  N is odd, so
+        counts that are possible; omit a factor for the count of the other instances.  N is odd, so
         that no factor is 0.
         """
         near, lengths = self._near()
@@ -101,7 +101,7 @@ class GivenCounts:
         return np.clip(means, 0.0, 1.0)
 
     def _near(self) -> tuple[GivenCounts, Indices]:
-        """The same without counts far from the expected number, and how many counts are left.
+        """Drop counts far from the expected number, and return how many counts are left.
 
         By Bernstein's inequality, a count is at least t from it with a probability of at most
         :math:`2 e^{-t^2 / (2 v + 2 t / 3)}`, where v is its variance.
@@ -115,7 +115,7 @@ class GivenCounts:
         return replace(self, lower=lower, upper=upper), lengths.astype(int)
 
     def _means(self, rows: Indices, bags: Indices, n_points: int) -> Array:
-        """Of the rows of these bags, one bag after the other."""
+        """Compute the means of the rows of these bags, one bag after the other."""
         p, place = self.probabilities[rows], np.searchsorted(bags, self.index[rows])
         first = np.flatnonzero(np.diff(place, prepend=-1))
         down, length = np.where(self.shift < 0.0, -1, 1)[bags], (self.upper - self.lower + 1)[bags]
@@ -136,7 +136,7 @@ class GivenCounts:
         return np.asarray(positive / total[place])
 
     def draw(self, random: RandomState) -> Mask:
-        """Which instances are positive in a labeling that is drawn.
+        """Draw a labeling and return the mask of its positives.
 
         Labels are drawn with the shift until the count is in its range, and of several counts again
         as often as the shift makes it too likely.

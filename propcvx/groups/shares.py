@@ -1,4 +1,4 @@
-"""The share of positives in groups of instances, from shares of bags."""
+"""Rates of positives in groups of instances, from the proportions of bags."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GroupShares(Readable):
-    """Shares of positives in groups; it prints as the table of the groups.
+    """Rates of positives in groups; it prints as the table of the groups.
 
     Attributes
     ----------
@@ -40,16 +40,16 @@ class GroupShares(Readable):
         A row for each group, with the columns
 
         - ``n``: its number of instances;
-        - ``lower_bound``, ``upper_bound``: of its share, from the published shares alone;
-        - ``estimate``: that of the classifier or labeling;
+        - ``lower_bound``, ``upper_bound``: of its rate, from the published proportions alone;
+        - ``estimate``: its rate by the classifier or labeling;
         - ``ci_low``, ``ci_high``: the interval of the estimate;
-        - ``true``: by ``y_true``.
+        - ``true``: its rate by ``y_true``.
 
         Only what the arguments ask for has a column.
     cells : pandas DataFrame
-        The same for each group in each bag that has instances of it.
+        A row, with the same columns, for each group in each bag that has instances of it.
     positive : hashable
-        The class whose shares these are: 1, or the second of the sorted names of a table.
+        The class whose rates these are: 1, or the second of the sorted names of a table.
     """
 
     groups: DataFrame
@@ -57,10 +57,10 @@ class GroupShares(Readable):
     positive: Hashable = 1
 
     def __str__(self) -> str:
-        """The table of the groups, shares as percentages, under the name of the class if any."""
+        """Format the table of the groups in percent, under the name of the class if any."""
         shares = self.groups.columns.drop("n")
         table = self.groups.to_string(formatters=dict.fromkeys(shares, "{:.1%}".format))
-        return table if self.positive == 1 else f"Shares of {self.positive!r}\n{table}"
+        return table if self.positive == 1 else f"Rates of {self.positive!r}\n{table}"
 
 
 @require_extra("groups", "group_shares")
@@ -79,9 +79,9 @@ def group_shares(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> GroupShares:
-    r"""Share of positives in groups of instances: bounds, estimates and intervals.
+    r"""Compute the rate of positives in groups of instances: bounds, estimates and intervals.
 
-    The bounds assume nothing but the published shares: with :math:`n_{gk}` of the :math:`n_k`
+    The bounds assume only the published proportions: with :math:`n_{gk}` of the :math:`n_k`
     instances of bag k in group g, and m positives in the bag, this part of the group has between
     :math:`\max(0, m - (n_k - n_{gk}))` and :math:`\min(n_{gk}, m)` positives
     (:func:`propcvx.programs.group_count`).  The bounds are sharp.
@@ -97,30 +97,30 @@ def group_shares(
         several columns, each combination that occurs is a group.  A function of X returns one of
         these.
     estimator : fitted classifier, or labeling of shape (n_instances,), optional
-        The source of the estimates.  A labeling, of -1 and +1, must have the shares of the bags.
-        The probabilities of a classifier are taken for those of independent labels; given the
-        numbers of positives of the bags, they are other ones
-        (:class:`propcvx.groups.given_counts.GivenCounts`), which are averaged in each group.
+        The source of the estimates.  A labeling, of -1 and +1, must have the bags' proportions.
+        The probabilities of a classifier are taken for those of independent labels.  They are
+        conditioned on the numbers of positives of the bags
+        (:class:`propcvx.groups.given_counts.GivenCounts`), then averaged in each group.
     X : array, sparse matrix or DataFrame of shape (n_instances, n_features), optional
         Needed for a classifier and for groups that are a function.  For a pipeline, columns may
         have any type.
     y_true : labeling of shape (n_instances,), optional
         The true labels, to compare with: -1 and +1, or names of classes with a table.
     sample_weight : array of shape (n_instances,), optional
-        Weights above 0, for instance of a survey: the share of a group, with its bounds and
-        estimate, is the weight of its positives divided by its total weight.  The shares of bags
-        count instances, and refits of classifiers have no weights.
+        Weights above 0, for instance of a survey: the rate of a group, with its bounds and
+        estimate, is the weight of its positives divided by its total weight.  The proportions of
+        bags count instances, and refits of classifiers have no weights.
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
     n_draws : int
         Number of estimates for the interval, whose ends are their quantiles: 0 for no interval,
-        otherwise at least 20.  Each is of labels drawn with the shares
-        of the bags, by probabilities that the bags allow.  For
-        :class:`propcvx.EcologicalRegression` with the linear kernel, or a pipeline that ends in it,
-        these are of planes drawn from its posterior: half of them as of its ``predict_proba``, half
-        the logistic curve of the fit.  For other classifiers they are of fits to bags of ``y``
-        drawn with replacement.  An error that all draws have in common, as where bags differ by
-        more than the columns of X say, is not in the interval.
+        otherwise at least 20.  Each estimate uses labels drawn with the proportions of the bags, by
+        probabilities that the bags allow.  For :class:`propcvx.EcologicalRegression` with the
+        linear kernel, or a pipeline that ends in it, the probabilities are those of planes drawn
+        from its posterior: half by the rule of ``predict_proba``, half by the logistic curve of the
+        fit.  For other classifiers they are those of fits to bags of ``y`` drawn with replacement.
+        The interval does not include an error that all draws have in common, for example if bags
+        differ by more than the columns of X explain.
     level : float
         Level of the interval, in (0, 1).
     random_state : int, RandomState or None
@@ -143,10 +143,10 @@ def group_shares(
     Warns
     -----
     PropCVXWarning
-        If Ctrl-C has ended the resamples; the interval is made of those that were finished, or NaN
+        If Ctrl-C has ended the resamples; the interval is made of the finished resamples, or NaN
         if they are fewer than 20.
     IllPosedWarning
-        If all shares are equal; then the interval is NaN.
+        If all proportions are equal; then the interval is NaN.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def group_shares(
 
 
 def _complete(y_true: Any, y: NDArray[np.void]) -> Signs:
-    """True labels, each -1 or +1."""
+    """Return the true labels, each -1 or +1, or raise if one is unknown."""
     if is_class_target(y):
         numbers = class_numbers("y_true", y_true, classes_of(y).tolist(), len(y))
         labels = np.array([0, -1, 1], dtype=np.int8)[numbers]
@@ -210,7 +210,7 @@ def _complete(y_true: Any, y: NDArray[np.void]) -> Signs:
 def _tables(
     cells: Cells, weights: Array, columns: Mapping[str, Array]
 ) -> tuple[DataFrame, DataFrame]:
-    """Numbers and shares of the groups, and of the cells, of what positives weigh in them."""
+    """Build the tables of the groups and of the cells from the weights of their positives."""
     from pandas import DataFrame
 
     n, first = cells.sets.sum(axis=1).astype(int), len(cells.names)

@@ -1,4 +1,4 @@
-"""Labelings that bags allow, the best of them, losses, and local search."""
+"""Feasible labelings of bags, the best labeling, and losses."""
 
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling, random_labeling
 

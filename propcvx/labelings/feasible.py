@@ -23,10 +23,10 @@ from propcvx.errors import InputError
 from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
 
 Costs = Callable[[Indices, Indices], Array]
-"""``costs(bag, rank)``: what the rank-th positive of a bag costs."""
+"""``costs(bag, rank)``: the cost of the rank-th positive of a bag."""
 
 MAX_ENUMERATED = 1_000_000
-"""Largest number of labelings that :meth:`FeasibleLabelings.enumerate` is willing to list."""
+"""Largest number of labelings that :meth:`FeasibleLabelings.enumerate` lists."""
 
 ROUNDING = 4 * np.finfo(float).eps
 """Rounding error of a loss, relative to it and to 1/n, the step of a proportion in a bag of n."""
@@ -48,28 +48,27 @@ def best_labeling(
         \min_{y \in \{-1, 1\}^N} \sum_i L(y_i, f_i)
         + \sum_k \omega_k L_p(\tilde p_k(y), p_k)
 
-    With a bag's instances sorted by :math:`\delta_i = L(-1, f_i) - L(+1, f_i)`, which for the hinge
-    is to sort them by score where they weigh the same, the R-th flip gains
-    :math:`\delta_{(R)}`, which falls with R, and costs
-    :math:`\omega_k [L_p(R/n_k, p_k) - L_p((R-1)/n_k, p_k)]`, which rises with R; so the instances
-    to flip are those whose gain exceeds their cost.  A gain that is its cost but for rounding does
-    not exceed it: of counts as good, the smallest is taken.
+    The instances of a bag are sorted by :math:`\delta_i = L(-1, f_i) - L(+1, f_i)`; for the hinge
+    with equal weights this sorts them by score.  The R-th flip gains :math:`\delta_{(R)}`, which
+    falls with R, and costs :math:`\omega_k [L_p(R/n_k, p_k) - L_p((R-1)/n_k, p_k)]`, which rises
+    with R.  So the instances to flip are those whose gain exceeds their cost.  A gain equal to its
+    cost up to rounding does not exceed it: of equally good counts, the smallest is taken.
 
     Parameters
     ----------
     scores : array of shape (n_instances,)
         Decision values f, bias included.
     bags : Bags
-        Bags; labels that are known stay as they are.
+        Bags; known labels do not change.
     loss : ProportionLoss
         The loss :math:`L_p`.
     weights : array of shape (n_bags,)
         Weight :math:`\omega_k` of each bag's proportion loss: :math:`C_p / C` in eq:prop_1.
     instance_loss : InstanceLoss
-        The loss L, the hinge unless another is given.
+        The loss L; by default the hinge.
     ties : array of shape (n_instances,), optional
-        Of equal gains, those where this is larger are positive first: with the labels before, they
-        stay what they are.  Further ties are broken by :func:`shuffled`.
+        Of equal gains, those with larger ``ties`` are positive first: pass the previous labels to
+        keep them.  Further ties are broken by :func:`shuffled`.
 
     Returns
     -------
@@ -96,15 +95,15 @@ def best_labeling(
 
 @lru_cache(maxsize=4)
 def shuffled(n_instances: int) -> Indices:
-    """The place of each instance in a fixed random order, in which ties are broken.
+    """Return the place of each instance in a fixed random order, which breaks ties.
 
-    By the order of the rows, sorted data would tell the labels of equal instances.
+    With the order of the rows, sorted data would reveal the labels of equal instances.
     """
     return np.random.RandomState(0).permutation(n_instances)
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
-    """Independent fair labels, as Algorithm 1 starts from; labels that are known are kept."""
+    """Draw independent fair labels, the start of Algorithm 1; known labels are kept."""
     labeling = random.choice(bags.label_values, size=bags.n_instances)
     return np.where(bags.labels == 0, labeling, bags.labels)
 
@@ -118,7 +117,7 @@ class FeasibleLabelings:
     Attributes
     ----------
     bags : Bags
-        The bags; labels that are known stay as they are.
+        The bags; known labels do not change.
     lower, upper : int arrays of shape (n_bags,)
         Range of the number of positives in each bag.
 
@@ -138,29 +137,29 @@ class FeasibleLabelings:
 
     @classmethod
     def of(cls, bags: Bags, epsilon: Any) -> FeasibleLabelings:
-        """All labelings whose proportions are within ``epsilon``; see ``Bags.count_range``."""
+        """Build all labelings with proportions within ``epsilon``; see ``Bags.count_range``."""
         return cls(bags, *bags.count_range(epsilon))
 
     @classmethod
     def allowed_by(cls, loss: ProportionLoss, bags: Bags) -> FeasibleLabelings:
-        """All labelings that keep known labels, and whose proportions have a finite loss."""
+        """Build all labelings with the known labels and a finite loss of the proportions."""
         (lower, upper), (positive, negative) = loss.allowed(bags), bags.known_counts
         return cls(bags, np.maximum(lower, positive), np.minimum(upper, bags.sizes - negative))
 
     @classmethod
     def nearest(cls, bags: Bags) -> FeasibleLabelings:
-        """Labelings with the counts nearest to each bag's proportion; never empty."""
+        """Build the labelings with the counts nearest to each bag's proportion; never empty."""
         return cls.of(bags, "rounding")
 
     def best(self, scores: Array) -> Array:
-        r"""Labeling that solves :math:`\max_{y \in \mathcal{Y}} \sum_i s_i y_i`, by sorting.
+        r"""Solve :math:`\max_{y \in \mathcal{Y}} \sum_i s_i y_i` by sorting.
 
         Each bag is Equation (21); a column per dimension and sign is Proposition 3.
 
         Parameters
         ----------
         scores : array of shape (n_instances,) or (n_instances, n_columns)
-            Scores s; each column is a problem of its own.
+            Scores s; each column is a separate problem.
 
         Returns
         -------
@@ -175,11 +174,11 @@ class FeasibleLabelings:
         return _labeled(scores.T, costs, self.bags, self.lower, self.upper).T
 
     def __contains__(self, labeling: Array) -> bool:
-        """Whether a labeling has feasible counts and agrees with the labels that are known."""
+        """Check whether a labeling has feasible counts and agrees with the known labels."""
         return self.fault_of(labeling) is None
 
     def fault_of(self, labeling: Array) -> str | None:
-        """Why a labeling is not feasible, naming the first bag at fault; None if it is."""
+        """Return why a labeling is infeasible, naming the first bag; None if it is feasible."""
         bags = self.bags
         if np.shape(labeling) != (bags.n_instances,) or not (np.abs(labeling) == 1.0).all():
             return f"it must have {bags.n_instances} entries, each -1 or +1"
@@ -197,7 +196,7 @@ class FeasibleLabelings:
         return None
 
     def enumerate(self) -> Iterator[Array]:
-        r"""Every feasible labeling, one by one: all y of :math:`\mathcal{M}_0`, Equation (12).
+        r"""Yield every feasible labeling: all y of :math:`\mathcal{M}_0`, Equation (12).
 
         Raises
         ------
@@ -225,7 +224,7 @@ class FeasibleLabelings:
 
 
 def _with_known(scores: Array, bags: Bags) -> Array:
-    """Scores with those of known labels made infinite, so that sorting keeps them."""
+    """Set the scores of known labels to infinity, so that sorting keeps the labels."""
     if not bags.labels.any():
         return scores
     return np.where(bags.labels == 0, scores, np.where(bags.labels > 0, np.inf, -np.inf))
@@ -239,13 +238,13 @@ def _labeled(
     upper: Indices,
     ties: Array | None = None,
 ) -> Array:
-    """Labels +1 for the top R instances of each bag, of equal gains those of largest ``ties``.
+    """Label the top R instances of each bag +1, of equal gains those of largest ``ties``.
 
     Further ties are broken by :func:`shuffled`.
 
     R is the largest count from ``lower`` to ``upper`` such that each of the top R instances gains
     more than ``costs(bag, rank)``.  Instances are the last axis of ``gains``, and each vector along
-    it is a problem of its own.
+    it is a separate problem.
     """
     labeling, gains = np.empty(gains.shape), _with_known(gains, bags)
     ties = np.zeros(bags.n_instances) if ties is None else ties

@@ -2,7 +2,7 @@ r"""Losses of eq:pSVM_2: :math:`L` on instances and :math:`L_p` on proportions.
 
 An instance loss is a convex function of the margin :math:`y_i f_i`, times a weight of the instance;
 the paper's is the hinge.  A proportion loss is any convex function of :math:`\tilde p_k - p_k`;
-convexity is what lets one sort per bag solve the labeling step.
+by convexity, one sort per bag solves the labeling step.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ OnArrays = Callable[[Array], Array]
 OnExpressions = Callable[[Any], cp.Expression]
 
 GAPS = np.linspace(-1.0, 1.0, 1001)
-"""Where a proportion loss is looked at before it is used: from no positives to nothing else."""
+"""Points at which a proportion loss is checked: from no positives to only positives."""
 
 MARGINS = np.linspace(-10.0, 10.0, 1001)
-"""Where an instance loss is looked at before it is used."""
+"""Points at which an instance loss is checked."""
 
 
 def check_loss(what: str, points: Array, of: OnArrays, expression: OnExpressions) -> None:
@@ -39,7 +39,7 @@ def check_loss(what: str, points: Array, of: OnArrays, expression: OnExpressions
     what : str
         The loss and its NumPy form, for messages.
     points : array
-        Where it is looked at, equally spaced.
+        Points at which the loss is checked, equally spaced.
     of, expression : callable
         The function on NumPy arrays and on CVXPY expressions.
 
@@ -88,7 +88,7 @@ class InstanceLoss:
     weights : float or array of shape (n_instances,)
         The weights :math:`c_i \ge 0`, not all 0.
     gain : callable or None
-        :math:`h(-f) - h(f)` on NumPy arrays, where there is a form of it without cancellation.
+        :math:`h(-f) - h(f)` on NumPy arrays, if there is a form without cancellation.
 
     Raises
     ------
@@ -120,13 +120,13 @@ class InstanceLoss:
             )
 
     def of(self, labeling: Array | float, scores: Array) -> Array:
-        """Loss of each instance."""
+        """Compute the loss of each instance."""
         return self.weights * self.of_margins(labeling * scores)
 
     def reduction(self, scores: Array) -> Array:
-        r"""Reduction :math:`\delta_i = L(-1, f_i) - L(+1, f_i)` by flipping from -1 to +1.
+        r"""Compute the reduction :math:`\delta_i = L(-1, f_i) - L(+1, f_i)` by a flip to +1.
 
-        Of instances of equal weight it rises with the score where the loss falls with the margin,
+        For instances of equal weight it rises with the score if the loss falls with the margin,
         strictly for the hinge (Proposition 1).
         """
         if self.gain is None:
@@ -134,7 +134,7 @@ class InstanceLoss:
         return self.weights * self.gain(scores)
 
     def of_bags(self, bags: Bags) -> InstanceLoss:
-        """The loss of the instances of bags in their order, times their weights.
+        """Return the loss of the instances of bags in their order, times their weights.
 
         Raises
         ------
@@ -225,7 +225,7 @@ smaller margins (``modified_huber`` in scikit-learn), and ``"logistic"`` is
 
 
 def best_offset(residuals: Array, lower: Array, upper: Array) -> float:
-    r"""The b that minimizes :math:`\sum_i \max(l_i (r_i - b), u_i (r_i - b))`.
+    r"""Find the b that minimizes :math:`\sum_i \max(l_i (r_i - b), u_i (r_i - b))`.
 
     The slope in b starts at minus the sum of u and gains :math:`u_i - l_i` at each :math:`r_i`; the
     middle of the flat stretch is returned.
@@ -246,10 +246,11 @@ def best_offset(residuals: Array, lower: Array, upper: Array) -> float:
 def best_regression_bias(
     targets: Array, widths: Array, scores: Array, weights: Array | float = 1.0
 ) -> float:
-    r"""Bias that minimizes :math:`\sum_k \omega_k \max(0, |\tau_k - f_k - b| - \epsilon_k)`.
+    r"""Find the b that minimizes :math:`\sum_k \omega_k \max(0, |\tau_k - f_k - b| - \epsilon_k)`.
 
-    But for a constant it is half the sum of :math:`\omega_k |r - b|` over both
-    :math:`r = \tau_k - f_k \pm \epsilon_k`; of several the middle, see :func:`best_offset`.
+    Up to a constant the sum is half the sum of :math:`\omega_k |r - b|` over both
+    :math:`r = \tau_k - f_k \pm \epsilon_k`.  Of several b return the middle, see
+    :func:`best_offset`.
 
     Parameters
     ----------
@@ -276,7 +277,7 @@ def best_regression_bias(
 class ProportionLoss:
     r"""A convex loss :math:`L_p(\tilde p_k, p_k) = h(\tilde p_k - p_k)`, or infinite.
 
-    A bag without a proportion has the loss :math:`h(0)` whatever its labels.
+    A bag without a proportion has the loss :math:`h(0)` for any labels.
 
     Attributes
     ----------
@@ -291,9 +292,9 @@ class ProportionLoss:
         :meth:`~propcvx.bags.bags.Bags.count_range` of this tolerance, Equation (10) of the paper;
         None allows all counts.
     dead_zone : float, "sampling", array of shape (n_bags,), dict, Series or None
-        Where it is given, the loss is :math:`h(\max(0, |\tilde p_k - p_k| - \epsilon_k))` with
-        these :math:`\epsilon_k`, see :meth:`~propcvx.bags.bags.Bags.epsilons`; h must then not fall
-        from 0 to 1.
+        If not None, the loss is :math:`h(\max(0, |\tilde p_k - p_k| - \epsilon_k))` with these
+        :math:`\epsilon_k`, see :meth:`~propcvx.bags.bags.Bags.epsilons`; h must then not fall from
+        0 to 1.
 
     Raises
     ------
@@ -316,35 +317,35 @@ class ProportionLoss:
             )
 
     def keyed(self, bags: Bags) -> ProportionLoss:
-        """The same with what is given for each bag by its id, which holds for any part of them."""
+        """Key the values of each bag by its id, so that the loss is valid for any subset."""
         epsilon, dead_zone = bags.keyed(self.epsilon), bags.keyed(self.dead_zone)
         return replace(self, epsilon=epsilon, dead_zone=dead_zone)
 
     def of_counts(self, bags: Bags, counts: Indices, of: Any = slice(None)) -> Array:
-        """The loss of bags with these counts of positives; see ``Bags.gaps``."""
+        """Compute the loss of bags from counts of positives; see ``Bags.gaps``."""
         return self.of_differences(bags, bags.gaps(counts, of), of)
 
     def of_differences(self, bags: Bags, gaps: Array, of: Any = slice(None)) -> Array:
-        r"""The loss of each :math:`\tilde p_k - p_k`, the bags ``of`` being the last axis."""
+        r"""Compute the loss of each :math:`\tilde p_k - p_k`, with bags ``of`` as last axis."""
         if self.dead_zone is not None:
             gaps = np.maximum(0.0, np.abs(gaps) - bags.epsilons(self.dead_zone)[of])
         return self.of(gaps)
 
     def of_gaps(self, bags: Bags, gaps: cp.Expression) -> cp.Expression:
-        r"""The loss of each bag as an expression of its :math:`\tilde p_k - p_k`."""
+        r"""Express the loss of each bag in its :math:`\tilde p_k - p_k`."""
         if self.dead_zone is not None:
             widths = cp.Constant(bags.epsilons(self.dead_zone), name="epsilon")
             gaps = cp.pos(cp.abs(gaps) - widths)
         return self.expression(gaps)
 
     def allowed(self, bags: Bags) -> tuple[Indices, Indices]:
-        """The smallest and the largest number of positives of each bag with a finite loss."""
+        """Return each bag's smallest and largest number of positives with a finite loss."""
         if self.epsilon is None:
             return 0 * bags.sizes, bags.sizes
         return bags.count_range(self.epsilon)
 
     def costs(self, bags: Bags, weights: Array | float) -> tuple[Array, ...]:
-        """The weighted loss of each bag for 0, 1, ..., :math:`n_k` positives.
+        """Compute the weighted loss of each bag for 0, 1, ..., :math:`n_k` positives.
 
         Parameters
         ----------
@@ -360,7 +361,7 @@ class ProportionLoss:
         return tuple(np.split(losses, np.cumsum(bags.sizes + 1)[:-1]))
 
     def total(self, bags: Bags, weights: Array | float, labeling: Array) -> float:
-        """The weighted sum of the losses of a labeling; infinite if a count is not allowed."""
+        """Sum the weighted losses of a labeling; infinite if a count is infeasible."""
         lower, upper = self.allowed(bags)
         counts = bags.positives_of(labeling)
         if (counts < lower).any() or (counts > upper).any():
@@ -369,12 +370,12 @@ class ProportionLoss:
 
 
 def epsilon_insensitive(epsilon: Any) -> ProportionLoss:
-    r"""The loss :math:`\max(0, |\tilde p_k - p_k| - \epsilon_k)`.
+    r"""Build the loss :math:`\max(0, |\tilde p_k - p_k| - \epsilon_k)`.
 
     Parameters
     ----------
     epsilon : float, "sampling", array of shape (n_bags,), dict or pandas Series
-        In [0, 1]: of all bags, or as in :meth:`propcvx.Bags.epsilons`.
+        Tolerance in [0, 1], of all bags, or as in :meth:`propcvx.Bags.epsilons`.
 
     Examples
     --------
@@ -389,8 +390,9 @@ def epsilon_insensitive(epsilon: Any) -> ProportionLoss:
 
 
 def constraint(epsilon: Any = "rounding") -> ProportionLoss:
-    r"""The loss of Equation (10): 0 for :math:`|\tilde p_k - p_k| \le \epsilon`, else infinite.
+    r"""Build the loss of Equation (10), which is 0 for feasible counts and else infinite.
 
+    Counts are feasible if :math:`|\tilde p_k - p_k| \le \epsilon`.
     With it alter-pSVM is a descent on the problem that conv-pSVM relaxes.
 
     Parameters
@@ -419,5 +421,5 @@ PROPORTION_LOSSES: Mapping[str, ProportionLoss] = MappingProxyType(
 """Proportion losses by name; the paper's experiments use ``"absolute"``.
 
 ``"epsilon_insensitive"`` has a tolerance of 0.05, and ``"constraint"`` allows the nearest counts;
-:func:`epsilon_insensitive` and :func:`constraint` give those of another tolerance.
+:func:`epsilon_insensitive` and :func:`constraint` build losses with another tolerance.
 """

@@ -1,7 +1,7 @@
 """Pictures with matplotlib; nothing global is changed.
 
-Pictures with several panels are figures that the caller saves.  Those of one fit take axes, or make
-a figure, and return the axes; the annealing is an animation.
+Pictures with several panels are figures that the caller saves.  Functions for one fit accept axes,
+or make a figure, and return the axes; the annealing is an animation.
 """
 
 from matplotlib.figure import Figure as Figure

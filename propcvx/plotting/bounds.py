@@ -1,4 +1,4 @@
-"""Relaxations and certified bounds: intervals as they close."""
+"""Pictures of relaxations and certified bounds: intervals, and bounds over time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Comparisons = Sequence[tuple[str, Sequence[Mapping[str, Any]]]]
 
 
 def interval_comparison(comparisons: Comparisons) -> Figure:
-    """What each kind of relaxation or bound says of the best labeling's value, as an interval.
+    """Draw the interval around the optimal value of each kind of relaxation or bound.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ def _draw_intervals(ax: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def bounds_over_time(comparisons: Comparisons) -> Figure:
-    """Lower bounds as they rise, in shares of the best value known.
+    """Draw lower bounds over time, as fractions of the best known value.
 
     Parameters
     ----------
     comparisons : sequence of (str, sequence of mapping)
-        As of :func:`interval_comparison`; kinds that prove nothing are left out.
+        As in :func:`interval_comparison`; kinds that prove no bound are omitted.
 
     Returns
     -------
@@ -124,5 +124,5 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
 
 
 def _rises(row: Mapping[str, Any]) -> bool:
-    """Whether a row proves anything, and there is a value to compare with."""
+    """Check whether a row proves a bound, and there is a value to compare with."""
     return bool(row["history"]) and (row["lower"] or 0.0) > 0.0 and (row["best_upper"] or 0.0) > 0.0

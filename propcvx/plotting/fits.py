@@ -1,4 +1,4 @@
-"""Pictures of a fit: what its loop did, where it decides, and how well bags fit."""
+"""Pictures of a fit: its history, its decision boundary, and the proportions of bags."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ FRAMES_PER_SECOND = 4
 
 
 def history(fitted: Any, ax: Axes | None = None) -> Axes:
-    r"""Objective after each round of a fit; for alter-pSVM :math:`C^*` beside it.
+    r"""Draw the objective after each round of a fit; for alter-pSVM also :math:`C^*`.
 
     Parameters
     ----------
     fitted : estimator
-        With ``history_``.
+        An estimator with ``history_``.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
 
@@ -55,14 +55,14 @@ def history(fitted: Any, ax: Axes | None = None) -> Axes:
 def boundary(
     fitted: Any, X: Any, labels: NDArray[Any] | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Where a classifier of two features decides, and the instances.
+    """Draw the decision boundary of a classifier of two features, and the instances.
 
     Dotted lines are at scores of -1 and 1: the margin, if the classifier is one SVM.
 
     Parameters
     ----------
     fitted : classifier
-        With ``decision_function`` of two features.
+        A classifier with ``decision_function`` of two features.
     X : array or DataFrame of shape (n_instances, 2)
         The columns of a DataFrame name the axes.
     labels : array of shape (n_instances,), optional
@@ -95,17 +95,17 @@ def boundary(
 
 
 def proportions(fitted: Any, X: Array, y: NDArray[np.void], ax: Axes | None = None) -> Axes:
-    r"""Predicted against given proportions, a point for each bag.
+    r"""Draw predicted against given proportions, a point for each bag.
 
-    Points on the diagonal fit exactly; the band around it is the ``epsilon`` within which
-    conv-pSVM allows a bag to be, if it is one number.  That of InvCal is of scores, and not drawn.
+    Points on the diagonal fit exactly; the band around it is the ``epsilon`` of conv-pSVM, if it is
+    one number.  The ``epsilon`` of InvCal is on the scale of scores, and not drawn.
 
     Parameters
     ----------
     fitted : classifier
     X : array of shape (n_instances, n_features)
     y : bag target
-        As of :func:`propcvx.bag_target`.
+        Made by :func:`propcvx.bag_target`.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
 
@@ -131,7 +131,7 @@ def proportions(fitted: Any, X: Array, y: NDArray[np.void], ax: Axes | None = No
 
 
 class Film(FuncAnimation):
-    """An animation that notebooks show as a GIF: without a network, and on printed pages, too."""
+    """An animation that notebooks show as a GIF, also offline and on printed pages."""
 
     def _repr_html_(self) -> str:
         with TemporaryDirectory() as folder:
@@ -142,12 +142,12 @@ class Film(FuncAnimation):
 
 
 def annealing(frames: Iterable[Iterate], X: Array, ax: Axes | None = None) -> Film:
-    r"""Algorithm 1 as an animation: labels and separator of every round, while :math:`C^*` rises.
+    r"""Animate Algorithm 1: labels and separator of every round, while :math:`C^*` rises.
 
     Parameters
     ----------
     frames : iterable of Iterate
-        What :func:`propcvx.alternating.algorithm.alternate` yields, of a linear kernel.
+        Iterates of :func:`propcvx.alternating.algorithm.alternate` with a linear kernel.
     X : array of shape (n_instances, 2)
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
@@ -155,7 +155,7 @@ def annealing(frames: Iterable[Iterate], X: Array, ax: Axes | None = None) -> Fi
     Returns
     -------
     matplotlib.animation.FuncAnimation
-        A notebook shows it; ``save("film.gif", writer="pillow")`` keeps it.
+        A notebook shows it; ``save("film.gif", writer="pillow")`` writes a file.
 
     Raises
     ------
@@ -175,12 +175,12 @@ def annealing(frames: Iterable[Iterate], X: Array, ax: Axes | None = None) -> Fi
 
 
 def annealing_frame(frame: Iterate, X: Array, ax: Axes | None = None) -> Axes:
-    """One round of Algorithm 1: the labels, and their separator with its margin.
+    """Draw one round of Algorithm 1: the labels, and their separator with its margin.
 
     Parameters
     ----------
     frame : Iterate
-        As of :func:`annealing`.
+        As in :func:`annealing`.
     X : array of shape (n_instances, 2)
     ax : Axes, optional
         Where to draw; a new figure's otherwise.

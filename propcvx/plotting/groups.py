@@ -1,4 +1,4 @@
-"""Shares of groups: bounds, estimates with their intervals, estimates and truth."""
+"""Pictures of rates of groups: bounds, estimates with intervals, and true rates."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ RANGES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
 
 
 def group_ranges(result: GroupShares, ax: Axes | None = None) -> Axes:
-    """The share of each group: bounds, interval, estimate and truth.
+    """Draw the rate of each group: bounds, interval, estimate and true rate.
 
     Parameters
     ----------
     result : GroupShares
-        What it does not have is not drawn.
+        The result; columns that it does not have are not drawn.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
 
@@ -45,18 +45,18 @@ def group_ranges(result: GroupShares, ax: Axes | None = None) -> Axes:
         if column in table:
             ax.plot(table[column], places, label=column, **marks)
     ax.set_yticks(places, names)
-    ax.set(xlabel="share of positives", xlim=(-0.03, 1.03), ylim=(len(table) - 0.5, -0.5))
+    ax.set(xlabel="rate of positives", xlim=(-0.03, 1.03), ylim=(len(table) - 0.5, -0.5))
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return ax
 
 
 def estimates_and_truth(result: GroupShares, ax: Axes | None = None) -> Axes:
-    """Estimates against the true shares, a mark for each group in each bag, by its size.
+    """Draw estimates against true rates, with a mark for each group in each bag, by its size.
 
     Parameters
     ----------
     result : GroupShares
-        With estimates and truth; bars are intervals, where it has them.
+        A result with estimates and true rates; bars are intervals, if it has them.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
 

@@ -1,4 +1,4 @@
-"""Lines: what was measured, against a parameter."""
+"""Pictures of measurements against a parameter."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from propcvx.plotting.style import GRAY, axes_of, series_of
 def regularization_path(
     rows: Sequence[Mapping[str, float]], parameter: str = "C", ax: Axes | None = None
 ) -> Axes:
-    """Accuracy, bag error or whatever was measured against a parameter.
+    """Draw accuracy, bag error or other measurements against a parameter.
 
-    Of several rows with one value of the parameter, such as those of several draws of the bags,
-    there is a line through the means, and a shade from the smallest to the largest.
+    If several rows have the same value of the parameter, such as repetitions with other bags, there
+    is a line through the means, and a shade from the smallest to the largest.
 
     Parameters
     ----------
     rows : sequence of mapping
-        Numbers by name, the parameter among them; all others are drawn, a line each.
+        Numbers by name, including the parameter; all others are drawn, each as a line.
     parameter : str
-        Name of the parameter, whose axis is logarithmic; around 0 it is linear, where a value is.
+        Name of the parameter, whose axis is logarithmic, but linear around 0 if a value is 0.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
 
@@ -37,7 +37,7 @@ def regularization_path(
     Raises
     ------
     InputError
-        If there are no rows, or they are not numbers by the same names, ``parameter`` among them.
+        If there are no rows, or they are not numbers by the same names, including ``parameter``.
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
     if parameter not in names or any(set(row) != set(names) for row in rows):
@@ -72,15 +72,15 @@ def regularization_path(
 
 
 def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = None) -> Axes:
-    """Weights of linear classifiers against a parameter: a regularization path.
+    """Draw weights of linear classifiers against a parameter: a regularization path.
 
     Parameters
     ----------
     models : sequence of fitted estimators
-        With ``coef_``, as of :func:`propcvx.estimators.fit_grid`.  After fits to a DataFrame its
-        columns name the weights.
+        Estimators with ``coef_``, such as those of :func:`propcvx.estimators.fit_grid`.  After fits
+        to a DataFrame its columns name the weights.
     parameter : str
-        The one in which they differ, a number in each.
+        The parameter in which they differ, a number in each.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
 

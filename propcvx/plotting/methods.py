@@ -1,4 +1,4 @@
-"""Methods beside each other: Figure 1 of the paper, and accuracies on one data set."""
+"""Comparisons of methods: Figure 1 of the paper, and accuracies on one data set."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ def method_comparison(
     n_instances: int,
     title: str = "",
 ) -> Figure:
-    """Accuracy of methods beside a ceiling; below, predicted against true proportions of bags.
+    """Draw accuracies with a ceiling, and predicted against true proportions of bags.
 
     Parameters
     ----------
     accuracies : mapping of str to float
         Accuracy on held-out instances, by method.
     ceiling : (str, float)
-        Name and accuracy of the method that sees the labels.
+        Name and accuracy of the fully supervised method.
     proportions : mapping of str to (array, array)
         True and predicted proportions of held-out bags, by method.
     n_instances : int
         Number of held-out instances, for the standard error.
     title : str
-        Above the whole.
+        The title of the figure.
 
     Returns
     -------
@@ -71,8 +71,8 @@ def method_comparison(
         error = np.mean(np.abs(true - predicted))
         ax.set_title(f"{name}\nbag error {error:.3f}", fontsize="medium")
         ax.set(xlim=limits, ylim=limits, aspect="equal")
-    panels[0].set_ylabel("predicted share of positives")
-    rows[1].supxlabel("true share of positives in a held-out bag", fontsize="medium")
+    panels[0].set_ylabel("predicted proportion of positives")
+    rows[1].supxlabel("true proportion of positives in a held-out bag", fontsize="medium")
     figure.suptitle(title)
     return figure
 
@@ -97,15 +97,15 @@ def _draw_accuracies(
 
 
 def figure_one(data: Any, panels: Panels) -> Figure:
-    """Bags in the plane, and what methods make of them: Figure 1 of the paper.
+    """Draw bags in the plane and the decisions of methods: Figure 1 of the paper.
 
     Parameters
     ----------
     data : BaggedData
         Bags of instances with two features.
     panels : sequence of (str, mapping of str to classifier)
-        For each panel after those of the bags its heading, and up to two fitted classifiers by
-        the text that names them.  The last one is drawn in the panels of the bags too.
+        For each panel after the panels of bags, its heading, and up to two fitted classifiers by
+        name.  The last classifier is drawn in the panels of the bags too.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def figure_one(data: Any, panels: Panels) -> Figure:
 
 
 def _draw_bag(data: Any, bag: Any, last: Mapping[str, Any], ticks: Array, ax: Axes) -> None:
-    """The points of one bag, their mean, and the line of the last classifier."""
+    """Draw the points of one bag, their mean, and the line of the last classifier."""
     inside = data.bags == bag
     draw_points(ax, data.X[inside], data.labels[inside])
     mean = data.X[inside].mean(axis=0)
@@ -152,7 +152,7 @@ def _draw_bag(data: Any, bag: Any, last: Mapping[str, Any], ticks: Array, ax: Ax
 
 
 def _draw_decisions(data: Any, classifiers: Mapping[str, Any], ticks: Array, ax: Axes) -> None:
-    """Each classifier's line; shaded, what all of them predict."""
+    """Draw each classifier's line, and shade the regions where all predict the same class."""
     if not 1 <= len(classifiers) <= len(LINES):
         raise InputError(
             f"each panel must have 1 to {len(LINES)} classifiers, got {list(classifiers)}."
@@ -168,7 +168,7 @@ def _draw_decisions(data: Any, classifiers: Mapping[str, Any], ticks: Array, ax:
 def _draw_lines(
     ax: Axes, classifiers: Mapping[str, Any], ticks: Array, styles: Sequence[Any]
 ) -> Array:
-    """The lines where scores are 0, if in sight; the signs of scores at the ticks of a grid."""
+    """Draw the visible lines of zero scores; return the signs of scores at the ticks of a grid."""
     signs = []
     for (name, classifier), (color, dashes) in zip(classifiers.items(), styles, strict=False):
         scores = scores_on_grid(classifier.decision_function, *ticks)

@@ -1,6 +1,6 @@
-"""What all pictures share: colors, marks and dashes, axes, points and sides in the plane.
+"""Common parts of pictures: colors, marks and dashes, axes, points and sides in the plane.
 
-Colors are those of Okabe and Ito, which most color-blind readers can tell apart; classes also
+Colors are those of Okabe and Ito, which most color-blind readers can distinguish; classes also
 differ by their marker, and lines by their dashes.
 """
 
@@ -27,35 +27,35 @@ ORANGE = "#E69F00"
 CLASSES = ((1, "positive", BLUE, "o"), (-1, "negative", VERMILION, "^"))
 """Label, name, color and marker of both classes."""
 POINTS: dict[str, Any] = {"s": 22, "edgecolors": "white", "linewidths": 0.4, "zorder": 3}
-"""How instances are drawn."""
+"""Style of instances."""
 COLORS = (BLUE, VERMILION, "#009E73", PURPLE, ORANGE, GRAY)
 SERIES: Sequence[dict[str, Any]] = list(
     cycler(markersize=[4.5])
     * cycler(fillstyle=["full", "none", "left"])
     * cycler(color=COLORS, marker=list("o^sDvP"), linestyle=["-", "--", "-.", ":", "-", "--"])
 )
-"""How lines are drawn, one after the other: all colors with full marks, then with open ones."""
+"""Styles of lines in order: all colors with full marks, then all with open marks."""
 
 
 def series_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """A style for each name."""
+    """Return a style for each name."""
     return dict(zip(dict.fromkeys(names), cycle(SERIES), strict=False))
 
 
 def legend_lines(styles: Mapping[str, dict[str, Any]]) -> list[Line2D]:
-    """Lines to be shown in a legend, one for each name and its style."""
+    """Build the lines of a legend, one for each name and its style."""
     return [Line2D([], [], label=name, **style) for name, style in styles.items()]
 
 
 def axes_of(ax: Axes | None, size: tuple[float, float] = (5.0, 3.4)) -> Axes:
-    """The given axes, or those of a new figure, in inches."""
+    """Return the given axes, or the axes of a new figure with a size in inches."""
     return Figure(figsize=size, layout="constrained").subplots() if ax is None else ax
 
 
 def figure_of_panels(
     n_panels: int, columns: int, panel: tuple[float, float], around: tuple[float, float] = (0, 0)
 ) -> tuple[Figure, NDArray[Any]]:
-    """A figure, and its axes row by row: of one size, with room around them, on the same scales."""
+    """Make a figure and its axes row by row, of one size, on the same scales, with room around."""
     rows = ceil(n_panels / columns)
     size = (columns * panel[0] + around[0], rows * panel[1] + around[1])
     figure = Figure(figsize=size, layout="constrained")
@@ -66,7 +66,7 @@ def figure_of_panels(
 
 
 def check_plane(X: Any) -> Array:
-    """X as an array; an error if it has not two columns."""
+    """Return X as an array, or raise an error unless it has two columns."""
     X = np.asarray(X.toarray() if issparse(X) else X, dtype=float)
     if X.ndim != 2 or X.shape[1] != 2:
         raise InputError(f"X must have two columns to be drawn in the plane, got shape {X.shape}.")
@@ -74,7 +74,7 @@ def check_plane(X: Any) -> Array:
 
 
 def draw_points(ax: Axes, X: Array, labels: NDArray[Any] | None, *, named: bool = True) -> None:
-    """Instances in the color and with the mark of their class; gray if labels are not known."""
+    """Draw instances in the color and mark of their class; gray if labels are not known."""
     if labels is None:
         ax.scatter(X[:, 0], X[:, 1], color=GRAY, **POINTS)
         return
@@ -85,7 +85,7 @@ def draw_points(ax: Axes, X: Array, labels: NDArray[Any] | None, *, named: bool 
 
 
 def scores_on_grid(scores_of: Callable[[Array], Array], first: Array, second: Array) -> Array:
-    """Scores at the points of a grid, a row for each second coordinate."""
+    """Compute scores at the points of a grid, a row for each second coordinate."""
     grid = np.stack(np.meshgrid(first, second), axis=-1)
     scores = np.asarray(scores_of(grid.reshape(-1, 2)))
     if scores.ndim > 1:
@@ -94,9 +94,9 @@ def scores_on_grid(scores_of: Callable[[Array], Array], first: Array, second: Ar
 
 
 def draw_sides(scores_of: Callable[[Any], Array], X: Any, ax: Axes) -> None:
-    """Both sides in the colors of their class, the boundary, and dotted scores of -1 and 1.
+    """Draw both sides in the colors of their class, the boundary, and dotted scores of -1 and 1.
 
-    The points whose scores are asked for are a DataFrame like X, if that is one.
+    If X is a DataFrame, the points of the scores are a DataFrame, too.
     """
     names, plane = getattr(X, "columns", None), check_plane(X)
     around = 0.05 * np.ptp(plane, axis=0)

@@ -1,4 +1,4 @@
-r"""What sees the means of bags alone: ecological regression (Goodman 1953), MeanMap, InvCal.
+r"""Programs on the means of bags: ecological regression (Goodman 1953), MeanMap, InvCal.
 
 Ecological regression is the least-squares line of the proportions on the bag means.  MeanMap
 (Quadrianto et al. 2009) has class means from bag means, then an exponential model.  Assuming that
@@ -20,14 +20,14 @@ from propcvx.programs.structures import InvCalDual, LogisticModel, RidgeRegressi
 
 
 def ecological_regression(bag_means: Array, weights: Array) -> Program:
-    r"""Ecological regression (Goodman 1953) with a ridge.
+    r"""Build the ecological regression (Goodman 1953) with a ridge.
 
     .. math::
 
         \min_{w, b} \sum_k \omega_k (w^\top m_k + b - p_k)^2 + \lambda \|w\|^2
 
-    If the probability of a positive is :math:`w^\top x + b` in every bag, the proportion of a bag
-    is that of its mean, but for sampling.
+    If the probability of a positive is :math:`w^\top x + b` in every bag, the expected proportion
+    of a bag is the value at its mean.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def ecological_regression(bag_means: Array, weights: Array) -> Program:
 
 
 def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program:
-    r"""Class means by weighted least squares (Section 2, MeanMap).
+    r"""Build the weighted least squares for the class means (Section 2, MeanMap).
 
     .. math::
 
         \min_{\mu_+, \mu_-} \sum_k \omega_k \|m_k - p_k \mu_+ - (1 - p_k) \mu_-\|^2
 
-    The solution is unique when at least two proportions differ; otherwise nothing tells the classes
-    apart, and :class:`~propcvx.MeanMap` takes the mean of all instances for both.
+    The solution is unique if at least two proportions differ.  Otherwise the class means are not
+    identified, and :class:`~propcvx.MeanMap` uses the mean of all instances for both.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program
 def conditional_exponential_model(
     features: Array, *, bias: bool = True, weights: Array | None = None
 ) -> Program:
-    r"""Conditional exponential model with a given mean operator (Section 2, MeanMap).
+    r"""Build the conditional exponential model with a given mean operator (Section 2, MeanMap).
 
     With :math:`p(y \mid x) \propto \exp(y (w^\top x + b))`, the regularized mean negative
     log-likelihood depends on the labels only through :math:`\hat\mu = \frac1N \sum_i y_i x_i` and
@@ -127,7 +127,7 @@ def conditional_exponential_model(
         + \lambda \|w\|^2, \qquad f_i = w^\top F_i + b
 
     With weights :math:`c_i` of the instances all three means are weighted,
-    :math:`\frac{1}{\sum_j c_j} \sum_i c_i \ldots` in the place of :math:`\frac1N \sum_i \ldots`.
+    :math:`\frac{1}{\sum_j c_j} \sum_i c_i \ldots` instead of :math:`\frac1N \sum_i \ldots`.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def conditional_exponential_model(
 
 
 def inv_cal_primal(bag_means: Array) -> Program:
-    r"""Primal InvCal, eq:rueping_svm.
+    r"""Build the primal of InvCal, eq:rueping_svm.
 
     .. math::
 
@@ -232,7 +232,7 @@ def inv_cal_primal(bag_means: Array) -> Program:
 
 
 def inv_cal_dual(bag_means: Array) -> Program:
-    r"""Dual of :func:`inv_cal_primal`, eq:rueping_svm.
+    r"""Build the dual of :func:`inv_cal_primal`, eq:rueping_svm.
 
     .. math::
 
@@ -300,11 +300,10 @@ def inv_cal_dual(bag_means: Array) -> Program:
 def inv_cal_targets(
     proportions: Array, n_instances: float, epsilon: Array | float, *, scaled: bool
 ) -> dict[str, Array]:
-    r"""Values of ``target`` and ``epsilon`` for :func:`inv_cal_primal` and :func:`inv_cal_dual`.
+    r"""Compute ``target`` and ``epsilon`` of :func:`inv_cal_primal` and :func:`inv_cal_dual`.
 
     A proportion of 0 or 1 has an infinite logit, so proportions are clipped to
-    :math:`[1/N, 1 - 1/N]`, as in the authors' program, with 3 for N where there are fewer
-    instances.
+    :math:`[1/N, 1 - 1/N]`, as in the authors' program, with 3 for N if there are fewer instances.
 
     Parameters
     ----------

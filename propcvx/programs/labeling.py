@@ -1,7 +1,7 @@
-r"""The problems over labelings alone, as boolean programs: twins of the sorting algorithms.
+r"""The problems over labelings alone, as boolean programs that match the sorting algorithms.
 
 ``propcvx.labelings.feasible`` solves :func:`labeling_step` and :func:`linear_separation` by sorting
-each bag; these say in CVXPY what is solved.
+each bag; these programs state the same problems in CVXPY.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from propcvx.programs.program import Program, build
 
 
 def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
-    r"""The labeling step of alter-pSVM, eq:solving_y.
+    r"""Build the labeling step of alter-pSVM, eq:solving_y.
 
     .. math::
 
@@ -28,7 +28,7 @@ def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
     Parameters
     ----------
     bags : Bags
-        The bags; labels that are known are constraints.
+        The bags; known labels are constraints.
     loss : ProportionLoss
         The loss :math:`L_p`.
 
@@ -37,7 +37,7 @@ def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
     Program
         Variable ``z`` (N,), boolean.  Parameters ``loss_positive``, ``loss_negative`` (N,) >= 0,
         the hinge loss of each instance under either label, and ``weights`` (K,) >= 0.
-        Constraint ``known`` and, where the loss allows some counts only, ``lower`` and ``upper``.
+        Constraint ``known`` and, if the loss allows only some counts, ``lower`` and ``upper``.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
 
 
 def counted_labeling(feasible: FeasibleLabelings) -> Program:
-    r"""The labeling step of alter-pSVM as a linear program, for bags that cross, too.
+    r"""Build the labeling step of alter-pSVM as a linear program, also for overlapping bags.
 
     .. math::
 
@@ -76,13 +76,13 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
     :math:`r = 1, \ldots, n_k` of its positives.  With
     :math:`g_i = L(-1, f_i) - L(+1, f_i)` and the marginal costs
     :math:`c_{kr} = \omega_k [L_p(r / n_k, p_k) - L_p((r - 1) / n_k, p_k)]`, which rise with r as
-    :math:`L_p` is convex, it is eq:solving_y but for a constant, where z is whole.
-    Every vertex is whole; :func:`propcvx.labelings.feasible.best_labeling` solves it by sorting.
+    :math:`L_p` is convex, it is eq:solving_y up to a constant for integer z.
+    Every vertex is integer; :func:`propcvx.labelings.feasible.best_labeling` solves it by sorting.
 
     Parameters
     ----------
     feasible : FeasibleLabelings
-        The counts that are allowed; labels that are known are constraints.
+        The feasible counts; known labels are constraints.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
 
 
 def linear_separation(feasible: FeasibleLabelings) -> Program:
-    r"""The separation problem along one dimension, below eq:convex_vio.
+    r"""Build the separation problem along one dimension, below eq:convex_vio.
 
     .. math::
 
@@ -177,7 +177,7 @@ def linear_separation(feasible: FeasibleLabelings) -> Program:
 
 
 def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings) -> Program:
-    r"""The whole separation problem, eq:concave, for tens of instances.
+    r"""Build the whole separation problem, eq:concave, for tens of instances.
 
     It maximizes, like Equation (17), the convex :math:`y^\top Q y` with
     :math:`Q = (K \circ \alpha \alpha^\top)`.  As :math:`y^\top y = N` on labelings, it is the same
@@ -233,16 +233,16 @@ def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings)
 def group_count(
     membership: sp.csr_array, fewest: Indices, most: Indices, lower: Indices, upper: Indices
 ) -> Program:
-    r"""The least number of positives of a group that published shares allow.
+    r"""Build the bound on a group's number of positives from published proportions.
 
     .. math::
 
         \min_t \; c^\top t \quad \text{s.t.} \quad l \le B t \le u, \quad f \le t \le n
 
-    Instances of the same group that are in the same bags are alike, and :math:`t_a` is the number
-    of positives among those of sort a.  With :math:`c_a = 1` for the sorts inside the group it is
-    the least number, and with -1 minus the largest.  The value is the sum
-    over bags of the bounds of Duncan and Davis (1953), :math:`\max(0, l_k - (n_k - n_{gk}))` and
+    Instances of the same group in the same bags are of the same sort, and :math:`t_a` is the number
+    of positives of sort a.  With :math:`c_a = 1` for the sorts inside the group the optimal value
+    is the least number, and with -1 it is minus the largest.  The value is the sum over bags of the
+    bounds of Duncan and Davis (1953), :math:`\max(0, l_k - (n_k - n_{gk}))` and
     :math:`\min(n_{gk}, u_k)`.
 
     Parameters
@@ -291,14 +291,14 @@ def group_count(
 
 
 def gaps_of_proportions(z: cp.Variable, bags: Bags) -> cp.Expression:
-    r""":math:`\tilde p_k - p_k` of the labeling :math:`2 z - 1`, 0 without :math:`p_k`; (K,)."""
+    r"""Express :math:`\tilde p_k - p_k` of the labeling :math:`2 z - 1`; 0 without :math:`p_k`."""
     averages = sp.diags_array(bags.with_share / bags.sizes) @ bags.membership
     shares = np.where(bags.with_share, bags.proportions, 0.0)
     return cp.Constant(averages, name="A") @ z - cp.Constant(shares, name="p")
 
 
 def feasible_counts(z: cp.Variable, feasible: FeasibleLabelings) -> dict[str, cp.Constraint]:
-    """Constraints on booleans z that :math:`2 z - 1` is a feasible labeling."""
+    """Constrain booleans z so that :math:`2 z - 1` is a feasible labeling."""
     bags = feasible.bags
     counts = cp.Constant(bags.membership, name="B") @ z
     return {
@@ -309,13 +309,13 @@ def feasible_counts(z: cp.Variable, feasible: FeasibleLabelings) -> dict[str, cp
 
 
 def allowed_counts(z: cp.Variable, bags: Bags, loss: ProportionLoss) -> dict[str, cp.Constraint]:
-    """Constraints on booleans z that the proportion loss of :math:`2 z - 1` is finite."""
+    """Constrain booleans z so that the proportion loss of :math:`2 z - 1` is finite."""
     if loss.epsilon is None:
         return {"known": known_labels(z, bags)}
     return feasible_counts(z, FeasibleLabelings.allowed_by(loss, bags))
 
 
 def known_labels(z: cp.Variable, bags: Bags) -> cp.Constraint:
-    """Constraint on booleans z that :math:`2 z - 1` agrees with the labels that are known."""
+    """Constrain booleans z so that :math:`2 z - 1` agrees with the known labels."""
     known = cp.Constant(bags.labels != 0, name="known")
     return cp.multiply(known, z) == cp.Constant(bags.labels > 0, name="positive")

@@ -1,9 +1,9 @@
 r"""Semidefinite relaxations: of :math:`x x^\top` with :math:`x = (1, y)`, and by moments of bags.
 
-A matrix X takes the place of :math:`x x^\top`, in the manner of Xu et al. (2004), who relax
-:math:`M = y y^\top` for max-margin clustering: here with rows for the bags and with y beside M, so
-that counts and known labels bind both.  What every feasible labeling y has in common are linear
-facts of x, which hold of X row by row.
+A matrix X replaces :math:`x x^\top`, as in Xu et al. (2004), who relax :math:`M = y y^\top` for
+max-margin clustering.  Here X also contains y and has rows for the bags, so that counts and known
+labels constrain both y and M.  Linear constraints that hold for every feasible x hold for X row by
+row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from propcvx.programs.program import Program, build, weighted_sum
 
 @dataclass(frozen=True, eq=False)
 class Lifting:
-    r"""Linear facts of :math:`x = (1, y)` for the feasible labelings y.
+    r"""Linear constraints on :math:`x = (1, y)` for the feasible labelings y.
 
     Attributes
     ----------
@@ -31,11 +31,11 @@ class Lifting:
         W, whose orthonormal columns span the x with :math:`\mathbf{1}_k^\top y = s_k` for every
         bag whose count is exact and :math:`y_i` the known label, so that :math:`X = W U W^\top`.
     ranges : sparse array of shape (R, N + 1)
-        G, with :math:`G x \ge 0`: of every other bag that its sum is at least, and at most, what
-        its counts allow; nothing where that is no more than :math:`|y_i| \le 1` says.
+        G, with :math:`G x \ge 0`: the least and the largest sum of every other bag that its counts
+        allow, without the constraints that follow from :math:`|y_i| \le 1`.
     rows : sparse array of shape (R + 2 N, N + 1) or (0, N + 1)
         H, with :math:`H x \ge 0`: the rows of G, :math:`1 + y_i` and :math:`1 - y_i`.  Products
-        of what is not negative are not: :math:`G X H^\top \ge 0`.
+        of nonnegative numbers are nonnegative: :math:`G X H^\top \ge 0`.
     """
 
     span: sp.csr_array = field(repr=False)
@@ -44,7 +44,7 @@ class Lifting:
 
     @classmethod
     def of(cls, feasible: FeasibleLabelings) -> Lifting:
-        """What the counts and the known labels of some bags say."""
+        """Build the constraints from the counts and the known labels of bags."""
         ranges = _ranges(feasible)
         ones, unit = np.ones((feasible.bags.n_instances, 1)), sp.eye_array(len(feasible.bags.index))
         signs = [sp.hstack([ones, unit]), sp.hstack([ones, -unit])] if ranges.shape[0] else []
@@ -52,11 +52,11 @@ class Lifting:
 
     @property
     def no_products(self) -> Array:
-        """P of zeros."""
+        """Return P of zeros."""
         return np.zeros((self.ranges.shape[0], self.rows.shape[0]))
 
     def largest(self, quadratic: Array, diagonal: Array, products: Array) -> float:
-        r"""At least :math:`y^\top Q y` of every feasible labeling, for any multipliers.
+        r"""Bound :math:`y^\top Q y` from above for all feasible labelings, by any multipliers.
 
         With :math:`\lambda` on the diagonal of X, all ones, and :math:`P \ge 0` on
         :math:`G X H^\top`, and with :math:`\|x\|^2 = N + 1`,
@@ -66,8 +66,8 @@ class Lifting:
             y^\top Q y \le \lambda^\top 1 + (N + 1)\, \lambda_{\max}\big( W^\top ( \tilde Q
             + \tfrac12 (G^\top P H + H^\top P^\top G) - \operatorname{diag} \lambda ) W \big),
 
-        where :math:`\tilde Q` is Q with a first row and column of zeros.  The error of the
-        eigenvalue is counted in.
+        where :math:`\tilde Q` is Q with a first row and column of zeros.  The bound includes the
+        error of the eigenvalue.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class Lifting:
         diagonal : array of shape (N + 1,)
             :math:`\lambda`.
         products : array of shape (R, R + 2 N)
-            P; what is negative of it is taken to be 0.
+            P; negative entries are set to 0.
         """
         lifted = np.pad(quadratic, ((1, 0), (1, 0))) - np.diag(diagonal)
         product = self.ranges.T @ np.maximum(products, 0.0) @ self.rows
@@ -88,9 +88,9 @@ class Lifting:
 
 
 def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
-    r"""The SVM over a matrix for all labelings at once, a relaxation.
+    r"""Build the semidefinite relaxation of the SVM over all labelings.
 
-    It is eq:convex_1 with X in the place of :math:`x x^\top`, where x is y with a 1 before it.
+    It is eq:convex_1 with X instead of :math:`x x^\top`, where x is y with a 1 before it.
 
     .. math::
 
@@ -120,7 +120,7 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Progr
     Program
         Variables ``U`` (m, m), ``t`` (1, 1), ``delta`` and ``eta`` (N, 1) >= 0.  Constraints
         ``hinge``, ``diagonal`` and, where a range of counts excludes some, ``products``.
-        :func:`lifted_svm_dual` is its dual, and much the faster one to solve.
+        :func:`lifted_svm_dual` is its dual, which is much faster to solve.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Progr
 
 
 def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
-    r"""Dual of :func:`lifted_svm`: the best of the lower bounds that its multipliers prove.
+    r"""Build the dual of :func:`lifted_svm`: the best lower bound that its multipliers prove.
 
     .. math::
 
@@ -209,7 +209,7 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> 
 
 
 def lifted_quadratic(quadratic: Array, feasible: FeasibleLabelings) -> Program:
-    r"""A quadratic form over all labelings at once.
+    r"""Build the semidefinite relaxation of a quadratic form over all labelings.
 
     .. math::
 
@@ -253,7 +253,7 @@ def lifted_quadratic(quadratic: Array, feasible: FeasibleLabelings) -> Program:
 
 
 def lifted_matrix(feasible: FeasibleLabelings) -> tuple[cp.Expression, dict[str, cp.Constraint]]:
-    """The matrix X of :func:`lifted_svm` in its variable U, and the constraints on it."""
+    """Express the matrix X of :func:`lifted_svm` in its variable U, and its constraints."""
     lifting = Lifting.of(feasible)
     m = lifting.span.shape[1]
     U = cp.Variable((m, m), PSD=True, name="U")
@@ -267,7 +267,7 @@ def lifted_matrix(feasible: FeasibleLabelings) -> tuple[cp.Expression, dict[str,
 
 
 def square_loss_matrix(features: Array, C: Weight) -> Array:
-    r"""What a labeling costs by ridge regression, as a quadratic form.
+    r"""Compute the matrix of the quadratic form that is the ridge regression cost of a labeling.
 
     .. math::
 
@@ -295,14 +295,14 @@ def square_loss_matrix(features: Array, C: Weight) -> Array:
 
 
 def diffrac(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
-    r"""The square loss over all labelings at once.
+    r"""Build the semidefinite relaxation of the square loss over all labelings.
 
     .. math::
 
         \min_X \operatorname{tr} A M, \qquad X = \begin{pmatrix} 1 & y^\top \\ y & M \end{pmatrix}
 
     over the X of :func:`~propcvx.programs.lifted_svm`, with A of :func:`square_loss_matrix`.  The
-    bias of the original is left to centering, as everywhere in Algorithm 2.
+    bias of the original is replaced by centering, as everywhere in Algorithm 2.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def diffrac(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
 def bag_moments(
     features: Sequence[Array], labelings: Sequence[Array], costs: Sequence[Array], C: float
 ) -> Program:
-    r"""Every bag has a mixture of its labelings; the mixtures agree in E[w] and E[ww'].
+    r"""Build the relaxation over a mixture of labelings in each bag, equal in E[w] and E[ww'].
 
     Bag k takes labeling :math:`y \in Y_k` with probability :math:`\mu_{ky}`, and :math:`u_{ky}` is
     that probability times the mean of w then.
@@ -352,9 +352,9 @@ def bag_moments(
         \begin{pmatrix} W & U_k \\ U_k^\top & \operatorname{diag}(\mu_k) \end{pmatrix} \succeq 0, \\
         & \xi_{iy} \ge \mu_{ky} - y_i F_i^\top u_{ky}, \quad \xi_{iy} \ge 0
 
-    The matrix says that W is at least :math:`\sum_y u_{ky} u_{ky}^\top / \mu_{ky}`, the least
+    By the matrix, W is at least :math:`\sum_y u_{ky} u_{ky}^\top / \mu_{ky}`, the least
     second moment of a w with those means.  A labeling with the weights of its SVM is feasible, so
-    the value is a lower bound on the best labeling's.
+    the value is a lower bound on the optimal value over labelings.
 
     Parameters
     ----------
@@ -409,10 +409,10 @@ def bag_moments(
 
 
 def mixture(lifted: Array) -> tuple[Array, Array]:
-    r"""Soft labelings :math:`v_t` with a lifted matrix X as the average of :math:`x_t x_t^\top`.
+    r"""Decompose a lifted matrix X into an average of :math:`x_t x_t^\top` of soft labelings.
 
-    Of X every factor :math:`X = Z Z^\top` can be turned until its first row is constant; its
-    columns are then multiples of :math:`x_t = (1, v_t)`, which have the bags' sums as X has them.
+    Every factor :math:`X = Z Z^\top` can be rotated until its first row is constant.  Its columns
+    are then multiples of :math:`x_t = (1, v_t)`, which have the sums of the bags in X.
 
     Parameters
     ----------
@@ -445,7 +445,7 @@ def mixture(lifted: Array) -> tuple[Array, Array]:
 
 
 def _span(feasible: FeasibleLabelings) -> sp.csr_array:
-    """The particular solution, then what each bag is free to do, one block of columns each."""
+    """Build the particular solution, then a basis of the free directions of each bag."""
     bags, exact = feasible.bags, feasible.lower == feasible.upper
     particular, unit = np.append(1.0, bags.labels), sp.eye_array(bags.n_instances + 1, format="csc")
     blocks = []

@@ -16,7 +16,7 @@ from propcvx.programs.structures import GroupMaster, RestrictedMaster
 
 
 def mkl_epigraph(features: Array, labelings: Array, C: Weight) -> Program:
-    r"""Epigraph form, eq:convex_4.
+    r"""Build the epigraph form, eq:convex_4.
 
     .. math::
 
@@ -76,7 +76,7 @@ def mkl_epigraph(features: Array, labelings: Array, C: Weight) -> Program:
 
 
 def mkl_group(features: Array, labelings: Array, C: Weight) -> Program:
-    r"""Group form of eq:convex_3, in primal weights: the dual of the epigraph form.
+    r"""Build the group form of eq:convex_3, in primal weights: the dual of the epigraph form.
 
     .. math::
 
@@ -124,7 +124,7 @@ def mkl_group(features: Array, labelings: Array, C: Weight) -> Program:
 
 
 def mkl_inner(features: Array, labelings: Array, C: Weight) -> Program:
-    r"""Inner problem of eq:convex_3 for fixed weights mu, a QP.
+    r"""Build the inner problem of eq:convex_3 for fixed weights mu, a QP.
 
     .. math::
 

@@ -1,4 +1,4 @@
-"""The thin record around a ``cvxpy.Problem`` in which every program is handed over."""
+"""The thin record around a ``cvxpy.Problem`` that represents every program."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ class Program:
     Parameters
     ----------
     problem : cvxpy.Problem
-        The problem.  Variables and parameters go by their names, constraints by their labels
-        (``constraint.set_label``), one without a label by its place: ``"constraint 2"``.
+        The problem.  Variables and parameters have their names, constraints their labels
+        (``constraint.set_label``), or without a label their place: ``"constraint 2"``.
     name : str
-        What it is called in messages; for the programs of the paper the function that built it.
+        The name in messages; for the programs of the paper the function that built it.
     equation : str
         Label of the equation, or of the section, in the paper.
 
     Attributes
     ----------
     structure : Structure or None
-        What the program is made of, for solvers that know it; :func:`build` attaches it, and no
+        The data of the program, for solvers that use them; :func:`build` attaches it, and no
         variant has it.
 
     Raises
@@ -86,18 +86,18 @@ class Program:
             if len(named) < len(parts):
                 raise InputError(
                     f"{self.name} has several {what} of the same name: it has {len(parts)}, and "
-                    f"their names are {list(named)}; give each a name of its own."
+                    f"their names are {list(named)}; give each a different name."
                 )
         parts = (problem.objective, *problem.constraints)
         if wrong := [str(part) for part in parts if not part.is_dcp()]:
             raise InputError(
                 f"{self.name} is not convex by CVXPY's rules (DCP, https://dcp.stanford.edu), so "
-                f"that no solver takes it; what breaks them: {'; '.join(wrong)}."
+                f"no solver accepts it; violations: {'; '.join(wrong)}."
             )
 
     @classmethod
     def of(cls, problem: Program | cp.Problem) -> Program:
-        """A program as it is, and a problem of CVXPY as one."""
+        """Convert a problem of CVXPY to a program; return a program unchanged."""
         if isinstance(problem, cls):
             return problem
         if not isinstance(problem, cp.Problem):
@@ -131,7 +131,7 @@ class Program:
 
     @cached_property
     def problem_class(self) -> ProblemClass:
-        """What a solver must be able to do, from the variables, constraints and atoms."""
+        """The class of the problem, from its variables, constraints and atoms."""
         problem = self.problem
         if problem.is_mixed_integer():
             if problem.is_lp():
@@ -150,7 +150,7 @@ class Program:
         return ProblemClass.SOCP
 
     def set(self, **values: Any) -> Program:
-        """Give parameters their values, by name; returns the program itself.
+        """Set the values of parameters by name, and return the program itself.
 
         A number is the value of every entry.
 
@@ -174,11 +174,11 @@ class Program:
         return self
 
     def with_constraints(self, **constraints: cp.Constraint) -> Program:
-        """A variant with further constraints, by label; one of a label that is there replaces it.
+        """Return a variant with further constraints by label, which replace those of equal labels.
 
-        It has no structure, so that only general solvers take it.  It shares variables and
-        parameters with the program, so that :meth:`set` gives both their values; a constraint that
-        is given to several variants has the label of the last.
+        It has no structure, so that only general solvers accept it.  It shares variables and
+        parameters with the program, so that :meth:`set` changes both; a constraint that you pass to
+        several variants has the label of the last variant.
 
         Raises
         ------
@@ -197,13 +197,13 @@ class Program:
             if not isinstance(constraint, cp.Constraint):
                 raise InputError(
                     f"{label} must be a constraint of CVXPY, got {constraint!r}; w >= 0 of a "
-                    "variable w is one, and each has a label of its own."
+                    "variable w is one, and each needs a different label."
                 )
         objective = self.problem.objective
         return build(self.name, self.equation, objective, {**self.constraints, **constraints})
 
     def without_constraints(self, *labels: str) -> Program:
-        """A variant without some constraints, by label, and without the structure.
+        """Return a variant without some constraints, by label, and without the structure.
 
         It shares variables and parameters with the program, as of :meth:`with_constraints`.
 
@@ -219,7 +219,7 @@ class Program:
         return build(self.name, self.equation, self.problem.objective, left)
 
     def with_objective(self, objective: cp.Minimize | cp.Maximize) -> Program:
-        """A variant with another objective and without the structure.
+        """Return a variant with another objective and without the structure.
 
         It shares variables and parameters with the program, as of :meth:`with_constraints`.
 
@@ -236,7 +236,7 @@ class Program:
         return build(self.name, self.equation, objective, self.constraints)
 
     def _repr_latex_(self) -> str:
-        """The problem in LaTeX, as its text has it."""
+        """Format the problem in LaTeX, like its text."""
         leaves = (*self.problem.variables(), *self.problem.parameters(), *self.problem.constants())
         texts = [written(self.problem.objective.args[0]), *map(relation, self.constraints.values())]
         goal, *rest = [
@@ -248,7 +248,7 @@ class Program:
         return r"$\begin{array}{rl} " + r" \\ ".join(lines) + r" \end{array}$"
 
     def __str__(self) -> str:
-        """The problem as it is written on paper, under its name, equation and class."""
+        """Format the problem as on paper, under its name, equation and class."""
         heading = f"{self.name} ({self.equation})" if self.equation else self.name
         objective = self.problem.objective
         aim = "maximize" if isinstance(objective, cp.Maximize) else "minimize"
@@ -268,7 +268,7 @@ def _line(start: str, rest: str) -> str:
 
 
 def weighted_sum(weights: Array | float, losses: cp.Expression) -> cp.Expression:
-    """The sum of losses times one number, or times an entry of a vector each."""
+    """Sum losses times one number, or times the entries of a vector."""
     if np.ndim(weights) == 0:
         return weights * cp.sum(losses)
     return cp.sum(cp.multiply(np.reshape(weights, losses.shape), losses))
@@ -281,7 +281,7 @@ def build(
     constraints: Mapping[str, cp.Constraint] | None = None,
     structure: Structure | None = None,
 ) -> Program:
-    """A program from its objective and labeled constraints, with its structure attached."""
+    """Build a program from its objective and labeled constraints, and attach its structure."""
     labeled = [c.set_label(label) for label, c in (constraints or {}).items()]
     program = Program(cp.Problem(objective, labeled), name, equation)
     object.__setattr__(program, "structure", structure)  # no argument, lest a copy has it, too

@@ -19,7 +19,7 @@ from propcvx.programs.labeling import allowed_counts, feasible_counts, gaps_of_p
 from propcvx.programs.program import Program, build, weighted_sum
 
 FEASIBILITY = 1e-9
-"""To within this SCIP holds constraints, at its tightest."""
+"""The tightest tolerance of SCIP for constraints."""
 
 
 def psvm(
@@ -32,7 +32,7 @@ def psvm(
     bias: bool = True,
     value: float | None = None,
 ) -> Program:
-    r"""PSVM over labels, weights and bias at once, eq:pSVM_2.
+    r"""Build the program of pSVM over labels, weights and bias, eq:pSVM_2.
 
     .. math::
 
@@ -44,10 +44,10 @@ def psvm(
     constants :math:`M_i` cut off no optimal solution: with V a value that is attained,
     :math:`\|w\| \le \sqrt{2 V}` at an optimum, some optimal bias has
     :math:`|b| \le 1 + \max_i |w^\top F_i|`, and :math:`M_i \ge 1 + |f_i|`.  For the optimal
-    labels, w = 0 and b = 0 cost only :math:`\sum_i C_i` beside the proportion losses.
+    labels, w = 0 and b = 0 cost only :math:`\sum_i C_i` in addition to the proportion losses.
 
-    A solver that holds constraints to within :math:`\delta` may leave each slack :math:`\delta`
-    short, so its value may be short by :math:`\delta \sum_i C_i`: by a thousandth of V from
+    A solver with the tolerance :math:`\delta` for constraints may make each slack :math:`\delta`
+    too small, so its value may be too small by :math:`\delta \sum_i C_i`: by a thousandth of V from
     :math:`\sum_i C_i = 10^{-3} V / \delta` on, which for SCIP at its tightest is :math:`10^6 V`.
 
     Parameters
@@ -55,7 +55,7 @@ def psvm(
     features : array of shape (N, r)
         F, one row per instance.
     bags : Bags
-        The bags; labels that are known are constraints.
+        The bags; known labels are constraints.
     C : float or array of shape (N,)
         Weight of the hinge loss, of each instance where it is an array.
     weights : array of shape (K,)
@@ -72,8 +72,8 @@ def psvm(
     -------
     Program
         Variables ``z`` (N,) boolean, ``w`` (r,), ``xi`` (N,) and, with bias, ``b`` (scalar).
-        Constraints ``positive``, ``negative``, ``slack``, ``known`` and, where the loss allows some
-        counts only, ``lower`` and ``upper``.
+        Constraints ``positive``, ``negative``, ``slack``, ``known`` and, if the loss allows only
+        some counts, ``lower`` and ``upper``.
 
     Raises
     ------
@@ -83,9 +83,9 @@ def psvm(
     Warns
     -----
     IllPosedWarning
-        If :math:`\sum_i C_i` is so large that a solver's value may be short by more than a
-        thousandth of V, which is a larger part of the best value where V is above that; without
-        ``value``, V is taken to be the reciprocal mean square of the features' norms.
+        If :math:`\sum_i C_i` is so large that a solver's value may be too small by more than a
+        thousandth of V, which is a larger part of the optimal value if V is above it.  Without
+        ``value``, V is the reciprocal mean square of the features' norms.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def psvm(
 def _separator_of_labels(
     features: Array, z: cp.Variable, M: cp.Constant, C: Weight, bias: bool
 ) -> tuple[cp.Expression, dict[str, cp.Constraint]]:
-    """The SVM of the labels :math:`2 z - 1`: its objective, and the constraints on its slacks."""
+    """Build objective and slack constraints of the SVM of the labels :math:`2 z - 1`."""
     n, r = features.shape
     w, xi = cp.Variable(r, name="w"), cp.Variable(n, name="xi")
     scores = cp.Constant(features, name="F") @ w
@@ -136,7 +136,7 @@ def _separator_of_labels(
 
 
 def big_constants(features: Array, value: float, bias: bool) -> Array:
-    """The constants M of :func:`psvm`, where V is a value that is attained."""
+    """Compute the constants M of :func:`psvm`, with V a value that is attained."""
     reach = np.linalg.norm(features, axis=1) * np.sqrt(2.0 * value)
     return 1.0 + reach + (1.0 + reach.max() if bias else 0.0)
 
@@ -157,7 +157,7 @@ def _warn_if_short(features: Array, total: float, value: float | None) -> None:
 def constrained_psvm(
     features: Array, feasible: FeasibleLabelings, C: Weight, *, value: float, integer: bool = True
 ) -> Program:
-    r"""The best feasible labeling and its SVM at once, eq:convex_1.
+    r"""Build the joint program of a feasible labeling and its SVM, eq:convex_1.
 
     .. math::
 
@@ -190,7 +190,7 @@ def constrained_psvm(
     Program
         Variables ``z``, ``w`` (r,), ``xi`` (N,).  Constraints ``positive``, ``negative``,
         ``slack``, ``lower``, ``upper``, ``known`` and, without integers, ``least`` and ``most``:
-        then the duals of the first two are the shares of :math:`\alpha_i` that either label has.
+        then the duals of the first two are the parts of :math:`\alpha_i` of either label.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-r"""The covariances inside bags, which tell how the classes differ where all shares are equal.
+r"""Covariances inside bags, which identify the class difference if all proportions are equal.
 
 The labels of a bag of n instances with a given count are correlated negatively.  If the instances
 of a class do not depend on the bag and have the mean :math:`\mu_\pm`, and :math:`\Sigma` is the
@@ -9,7 +9,7 @@ mean of their covariances within the classes, the sample covariance of the bag h
     E[S] = \Sigma + d\, \delta \delta^\top, \qquad d = \frac{n_+ n_-}{n (n - 1)}, \qquad
     \delta = \mu_+ - \mu_-.
 
-It is the larger, the smaller the bag: all instances, which are one bag, have the least d.
+Smaller bags have a larger d; all instances, as one bag, have the least d.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from propcvx.programs.structures import SecondMomentFit
 
 
 def second_moments(covariances: Array, between: Array, weights: Array) -> Program:
-    r"""The difference of the class means from covariances inside bags.
+    r"""Build the fit of the difference of the class means to covariances inside bags.
 
     .. math::
 
         \min_{\Sigma, M} \sum_g \omega_g \|S_g - \Sigma - d_g M\|_F^2
         \quad \text{s.t. } M \succeq 0
 
-    M estimates :math:`\delta \delta^\top`.  Both are unique where two of the :math:`d_g` differ,
+    M estimates :math:`\delta \delta^\top`.  Both are unique if two of the :math:`d_g` differ,
     and M is then the semidefinite part of the slope of the regression without the constraint.  In
     features of total covariance I the leading eigenvector of M is the direction of Fisher's
     discriminant.
@@ -41,7 +41,7 @@ def second_moments(covariances: Array, between: Array, weights: Array) -> Progra
     Parameters
     ----------
     covariances : array of shape (G, r, r)
-        Sample covariances :math:`S_g` of bags, or of several of equal :math:`d_g` together.
+        Sample covariances :math:`S_g` of bags, or pooled over several bags of equal :math:`d_g`.
     between : array of shape (G,)
         :math:`d_g = n_+ n_- / (n (n - 1))`.
     weights : array of shape (G,)

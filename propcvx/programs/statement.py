@@ -1,7 +1,7 @@
-"""A problem as it is written on paper, read off its own expressions.
+"""The text of a problem as on paper, from its own expressions.
 
-What only makes a number a vector, or a vector a column, is left out; the sizes of variables and
-parameters have lines of their own.
+Atoms that only make a number a vector, or a vector a column, are omitted.  The sizes of variables
+and parameters have separate lines.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cvxpy.atoms.elementwise.power import Power
 from cvxpy.constraints import PSD, Equality, Inequality
 
 SUM, PRODUCT, WHOLE = 1, 2, 3
-"""How strongly an expression binds: inside of a product, a sum needs brackets."""
+"""Precedence of expressions: inside a product, a sum needs brackets."""
 
 RELATIONS: dict[type, str] = {Inequality: "{} <= {}", Equality: "{} == {}", PSD: "{} >> 0"}
 
@@ -42,27 +42,27 @@ SIGNS = {
 
 
 def relation(constraint: Any) -> str:
-    """A constraint, such as ``A @ x <= b``."""
+    """Format a constraint, such as ``A @ x <= b``."""
     sides = [written(side) for side in constraint.args]
     form = RELATIONS.get(type(constraint))
     return form.format(*sides) if form else f"{type(constraint).__name__}({', '.join(sides)})"
 
 
 def size(leaf: Any) -> str:
-    """The name of a variable or a parameter, with its shape and its attributes."""
+    """Format the name of a variable or a parameter, with its shape and its attributes."""
     attributes = [name for name, value in leaf.attributes.items() if value is True]
     known = [" x ".join(map(str, leaf.shape))] * bool(leaf.shape) + attributes
     return f"{leaf.name()} ({', '.join(known)})" if known else leaf.name()
 
 
 def written(expression: Any, least: int = SUM) -> str:
-    """An expression, in brackets where it binds less strongly than ``least``."""
+    """Format an expression, in brackets if its precedence is below ``least``."""
     text, strength = _parts(expression)
     return text if strength >= least else f"({text})"
 
 
 def _parts(e: Any) -> tuple[str, int]:
-    """An expression without brackets, and how strongly it binds."""
+    """Format an expression without brackets, and return its precedence."""
     match e:
         case cp.Variable() | cp.Parameter():
             return e.name(), WHOLE
@@ -89,7 +89,7 @@ def _parts(e: Any) -> tuple[str, int]:
 
 
 def _constant(constant: cp.Constant) -> str:
-    """Its name; without one its value, or the shape of an array."""
+    """Format a constant by its name; without a name by its value, or the shape of an array."""
     if constant.name() != cp.Constant(constant.value).name():
         return str(constant.name())
     shape = "x".join(map(str, constant.shape))
@@ -97,7 +97,7 @@ def _constant(constant: cp.Constant) -> str:
 
 
 def _product(e: Any) -> str:
-    """A product by a number or entry by entry with ``*``, one of matrices with ``@``."""
+    """Format a product: by a number or entry by entry with ``*``, of matrices with ``@``."""
     if any(part.ndim == 0 or isinstance(part, Promote) for part in e.args):
         return " * ".join(written(part, PRODUCT) for part in e.args)
     sign, other = (" * ", MulExpression) if isinstance(e, multiply) else (" @ ", multiply)
@@ -107,12 +107,12 @@ def _product(e: Any) -> str:
 
 
 def _bare(e: Any) -> Any:
-    """What is made a vector or a column."""
+    """Return the expression that is made a vector or a column."""
     return _bare(e.args[0]) if isinstance(e, Promote | cp.reshape) else e
 
 
 def _function(e: Any) -> str:
-    """A function of its arguments; one with other settings is written as CVXPY does."""
+    """Format a function of its arguments; with other settings, as CVXPY does."""
     parts = ", ".join(written(part) for part in e.args)
     match e:
         case Sum():
@@ -131,10 +131,10 @@ def _function(e: Any) -> str:
 
 
 def in_latex(text: str, scalars: Iterable[str]) -> str:
-    r"""The text of an expression or a relation in LaTeX.
+    r"""Convert the text of an expression or a relation to LaTeX.
 
-    Vectors have no side: ``y @ v`` is :math:`y \, v`.  Products by entries have the sign
-    :math:`\circ`, those with a number or with one of the scalars none.
+    Vectors are not transposed: ``y @ v`` is :math:`y \, v`.  Products by entries have the sign
+    :math:`\circ`, products with a number or with a scalar have no sign.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-r"""What a program is made of, for solvers that know its structure.
+r"""The data of a program, for solvers that use its structure.
 
 The function that builds a program attaches one of these records, which holds the program's own
 arrays.  No variant of a program has one.
@@ -26,14 +26,14 @@ TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """What is common to all: nothing is known of an answer but what the program says."""
+    """Base of the structures, with nothing known beyond the program."""
 
     def magnitude(self, values: Values) -> float:
-        """Size of the variables where it is known, 1 otherwise; ``values`` are the parameters'."""
+        """Return the size of the variables if known, else 1; ``values`` are the parameters."""
         return 1.0
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
-        """Relative duality gap of an answer, None where it is not known."""
+        """Compute the relative duality gap of a solution; None if it is not known."""
         return None
 
 
@@ -54,7 +54,7 @@ class SVMDual(Structure):
 
     @cached_property
     def offset(self) -> Array:
-        """What the features are centered by: their mean with a bias, without one 0."""
+        """Center of the features: their mean with a bias, without a bias 0."""
         n, rank = self.features.shape
         return np.full(n, 1.0 / n) @ self.features if self.bias else np.zeros(rank)
 
@@ -71,8 +71,8 @@ class SVMDual(Structure):
     def centered(self) -> Array:
         r"""The features less their offset, columns contiguous.
 
-        As v sums to zero, :math:`F^\top v` and the program are the same, without the digits that
-        are lost where the data lie far from the origin.
+        As v sums to zero, :math:`F^\top v` and the program do not change, but fewer digits are
+        lost if the data lie far from the origin.
         """
         return self.rows[:, :-1]
 
@@ -85,17 +85,17 @@ class SVMDual(Structure):
         return self.centered @ self.centered.T
 
     def magnitude(self, values: Values) -> float:
-        """The farthest bound of the box: C for a labeling."""
+        """Return the farthest bound of the box: C for a labeling."""
         return float(max(np.abs(values["lower"]).max(), np.abs(values["upper"]).max()))
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float:
-        """Relative gap between the v made feasible and the plane of its weights."""
+        """Compute the relative gap between a feasible v and the plane of its weights."""
         return relative_gap(*self.bounds(values, variables["v"]))
 
     def bounds(self, values: Values, v: Array) -> tuple[float, float]:
-        r"""Bounds on the optimal value: the dual objective of v, and the primal one of its plane.
+        r"""Bound the optimal value by the dual objective of v and the primal one of its plane.
 
-        v is made feasible first: clipped to its box, and what its sum lacks spread over the room
+        v is made feasible first: clipped to its box, and the rest of its sum spread over the room
         that is left there.  The plane is :math:`w = F^\top v` with the best bias b.  With
         :math:`r = y - F w - b` the two differ by
         :math:`\sum_i (u_i - v_i) r_i^+ + (v_i - l_i) r_i^-`, in which nothing cancels.
@@ -128,13 +128,13 @@ class RestrictedMaster(Structure):
     C: Weight
 
     def magnitude(self, values: Values) -> float:
-        """The largest width of the box, C."""
+        """Return the largest width of the box, C."""
         return float(np.max(self.C))
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
-        """Relative gap between alpha, and the weights that alpha and mu give the group form.
+        """Compute the relative gap between alpha and the group weights of alpha and mu.
 
-        The value that beta states counts, too.
+        The value of beta counts, too.
         """
         if duals.get("cuts") is None:
             return None
@@ -143,10 +143,11 @@ class RestrictedMaster(Structure):
         return relative_gap(min(lower, stated), max(upper, stated))
 
     def bounds(self, alpha: Array, mu: Array) -> tuple[float, float]:
-        r"""Bounds on the optimal value, from any alpha and mu.
+        r"""Bound the optimal value from any alpha and mu.
 
-        With alpha clipped to its box and mu to the simplex, :math:`\alpha^\top 1 - \max_t q_t` and
-        the primal group form at :math:`w_t = \mu_t F^\top (y_t \circ \alpha)`.
+        With alpha clipped to its box and mu to the simplex, the bounds are
+        :math:`\alpha^\top 1 - \max_t q_t` and the primal group form at
+        :math:`w_t = \mu_t F^\top (y_t \circ \alpha)`.
         """
         alpha, mu = np.clip(alpha, 0.0, self.C), np.maximum(mu, 0.0)
         mu = mu / (mu.sum() or 1.0)
@@ -155,12 +156,12 @@ class RestrictedMaster(Structure):
         return lower, self.primal(mu[:, None] * weights)
 
     def primal(self, W: Array) -> float:
-        """Value of the group form at any weights, shape (T, r), with the losses that they have."""
+        """Compute the value of the group form at any weights, shape (T, r), and their losses."""
         hinge = np.maximum(0.0, 1.0 - self._margins(W))
         return 0.5 * float(np.linalg.norm(W, axis=1).sum()) ** 2 + float(np.sum(self.C * hinge))
 
     def answer(self, alpha: Array, mu: Array) -> tuple[Parts, Parts]:
-        """Variables and duals of the program that alpha and mu give."""
+        """Return the variables and duals of the program from alpha and mu."""
         weights = (self.labelings * alpha) @ self.features
         beta = 0.5 * np.square(weights).sum(axis=1).max() - alpha.sum()
         beyond = self._margins(mu[:, None] * weights) - 1.0
@@ -173,25 +174,25 @@ class RestrictedMaster(Structure):
 
 @dataclass(frozen=True, eq=False)
 class GroupMaster(RestrictedMaster):
-    r"""The same problem in groups of primal weights, eq:convex_3.
+    r"""The restricted master in groups of primal weights, eq:convex_3.
 
     Its answer has alpha in the duals ``margin`` and mu, unscaled, in ``s``.
     """
 
     def magnitude(self, values: Values) -> float:
-        """Not known: the variables are weights and losses."""
+        """Return 1: the size of weights and losses is not known."""
         return 1.0
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float:
-        """As of the epigraph form, or between alpha and the weights W, whichever is smaller.
+        """Compute the smaller of two gaps: of the epigraph form, or between alpha and weights W.
 
-        alpha determines the weights, but a small error of alpha is a large one of theirs.
+        alpha determines the weights, but a small error of alpha is a large error of the weights.
         """
         lower, upper = self.bounds(duals["margin"], variables["s"])
         return relative_gap(lower, min(upper, self.primal(variables["W"])))
 
     def answer(self, alpha: Array, mu: Array) -> tuple[Parts, Parts]:
-        """As of the epigraph form."""
+        """Return the variables and duals of the group form from alpha and mu."""
         weights = (self.labelings * alpha) @ self.features
         W = mu[:, None] * weights
         s = np.linalg.norm(W, axis=1)
@@ -214,14 +215,14 @@ class InvCalDual(Structure):
     bag_means: Array = field(repr=False)
 
     def magnitude(self, values: Values) -> float:
-        """The largest width of the box, C_p."""
+        """Return the largest width of the box, C_p."""
         return float(np.max(values["C_p"]))
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float:
-        r"""Relative gap between :math:`z = a - a^*` made feasible and the plane of its weights.
+        r"""Compute the relative gap of a feasible :math:`z = a - a^*` and its weights' plane.
 
         For that z the best a and :math:`a^*` are its positive and its negative part; the plane is
-        :math:`w = M^\top z` with the best bias.  Where w = 0 has no losses the optimum is 0, and
+        :math:`w = M^\top z` with the best bias.  If w = 0 has no losses, the optimum is 0, and
         the gap is relative to the losses of scores that miss by the targets, or by 1.
         """
         target, tube = values["target"], values["epsilon"]
@@ -257,16 +258,17 @@ class RidgeRegression(Structure):
     weights: Array = field(repr=False)
 
     def centered(self, p: Array) -> tuple[Array, Array, Array]:
-        """The weighted mean of the bag means, and rows and proportions without theirs.
+        """Return the weighted mean of the bag means, and centered rows and proportions.
 
-        Both are multiplied by the roots of the weights; the least squares has no bias then.
+        Rows and proportions are multiplied by the roots of the weights; the least squares then has
+        no bias.
         """
         shares, root = self.weights / self.weights.sum(), np.sqrt(self.weights)
         mean = shares @ self.bag_means
         return mean, root[:, None] * (self.bag_means - mean), root * (p - shares @ p)
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
-        r"""How far the objective is from its least at most, relative to its value at w = 0.
+        r"""Bound the distance of the objective from its optimum, relative to its value at w = 0.
 
         At the best b for each w the objective is :math:`2 \lambda`-strongly convex in w: with the
         gradient g there it can fall by :math:`\|g\|^2 / 4 \lambda`.  None where
@@ -319,7 +321,7 @@ class LogisticModel(Structure):
     shares: Array = field(repr=False)
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
-        r"""How far the objective is from its least at most, relative to its fall from w = 0.
+        r"""Bound the distance of the objective from its optimum, relative to its fall from w = 0.
 
         At the best b for each w the objective is :math:`2 \lambda`-strongly convex in w: with the
         gradient g there it can fall by :math:`\|g\|^2 / 4 \lambda`.  None where
@@ -341,13 +343,13 @@ class LogisticModel(Structure):
 
 
 def feasible_in_box(v: Array, lower: Array, upper: Array) -> Array:
-    """The v clipped to its box, with what its sum lacks spread over the room that is left."""
+    """Clip v to its box, and spread the rest of its sum over the room that is left."""
     v = np.clip(v, lower, upper)
     return moved_in_box(v, lower, upper, -float(v.sum()))
 
 
 def moved_in_box(v: Array, lower: Array, upper: Array, change: float) -> Array:
-    """A v in its box moved so that its sum changes by that much, as far as there is room.
+    """Move v in its box so that its sum changes by a number, as far as there is room.
 
     Examples
     --------
@@ -360,7 +362,7 @@ def moved_in_box(v: Array, lower: Array, upper: Array, change: float) -> Array:
 
 
 def best_logistic_bias(scores: Array, mean_label: float, shares: Array) -> float:
-    r"""The b at which the weighted mean of :math:`\tanh(f_i + b)` is that label, in (-1, 1)."""
+    r"""Find b so that the weighted mean of :math:`\tanh(f_i + b)` is a label in (-1, 1)."""
     zero, margin = np.arctanh(mean_label), 1.0 + 1e-9 * float(np.abs(scores).max())
     low, high = zero - scores.max() - margin, zero - scores.min() + margin
 
@@ -371,9 +373,9 @@ def best_logistic_bias(scores: Array, mean_label: float, shares: Array) -> float
 
 
 def relative_gap(lower: float, upper: float, least: float = 0.0) -> float:
-    """``upper - lower``, never below 0, relative to the larger of the two in size, or to ``least``.
+    """Compute the gap, at least 0, relative to the larger bound in size, or to ``least``.
 
-    Infinite where one of them is not finite.
+    Infinite if a bound is not finite.
     """
     size = max(abs(lower), abs(upper), least)
     if not np.isfinite(upper - lower):

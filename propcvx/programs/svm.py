@@ -1,8 +1,8 @@
 r"""The separator of a fixed labeling: the inner problem of eq:pSVM_2 and eq:convex_1.
 
-Primal and dual of the support vector machine are built once for a factor F and re-solved for any
-labeling and any C by giving vectors (the primal: and one scalar) a new value; both are DPP, so
-CVXPY compiles them once.
+Primal and dual of the support vector machine are built once for a factor F.  They are solved again
+for any labeling and any C with new values of vectors (and, in the primal, one scalar).  Both are
+DPP, so CVXPY compiles them once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from propcvx.programs.structures import SVMDual
 
 
 def svm_primal(features: Array, *, bias: bool = True) -> Program:
-    r"""Primal SVM, the terms of eq:pSVM_2 that depend on w and b.
+    r"""Build the primal SVM, the terms of eq:pSVM_2 that depend on w and b.
 
     .. math::
 
@@ -67,7 +67,7 @@ def svm_primal(features: Array, *, bias: bool = True) -> Program:
 
 
 def svm_dual(features: Array, *, bias: bool = True) -> Program:
-    r"""Dual SVM in :math:`v = y \circ \alpha`, the inner problem of eq:convex_2.
+    r"""Build the dual SVM in :math:`v = y \circ \alpha`, the inner problem of eq:convex_2.
 
     .. math::
 
@@ -81,7 +81,7 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
     features : array of shape (N, r)
         F, one row per instance.
     bias : bool
-        With a bias the last constraint, ``balance``, is there; eq:convex_2 has none.
+        Whether there is a bias, and the last constraint, ``balance``; eq:convex_2 has none.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
 
 
 def svm_dual_parameters(labeling: Array, C: Array | float) -> dict[str, Array]:
-    """Values of the parameters of :func:`svm_dual` for a labeling and C, one or one per instance.
+    """Compute the parameters of :func:`svm_dual` for a labeling and C, one or one per instance.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def svm_dual_parameters(labeling: Array, C: Array | float) -> dict[str, Array]:
 
 
 def margin_classifier(features: Array, loss: InstanceLoss) -> Program:
-    r"""The terms of eq:pSVM_2 that depend on w and b, with any instance loss.
+    r"""Build the terms of eq:pSVM_2 that depend on w and b, with any instance loss.
 
     .. math::
 

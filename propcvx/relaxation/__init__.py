@@ -1,10 +1,10 @@
-"""Convex relaxations of proportion-SVM: Algorithm 2, conv-pSVM, and what can be swapped in it.
+"""Convex relaxations of proportion-SVM: Algorithm 2, conv-pSVM, and its replaceable parts.
 
 A relaxation is an object with the method ::
 
     relax(features, feasible, C, *, solve, on_round) -> RelaxationResult
 
-as :class:`~propcvx.relaxation.cutting_planes.CuttingPlanes` has it from
+which :class:`~propcvx.relaxation.cutting_planes.CuttingPlanes` inherits from
 :class:`~propcvx.relaxation.result.Relaxation`.  Centering, rounding, sign and bounds are the same
 for all relaxations.
 """

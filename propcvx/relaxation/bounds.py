@@ -1,10 +1,10 @@
-r"""How far a labeling is from the best one: certified bounds on eq:convex_1.
+r"""Certified bounds on eq:convex_1, and the gap of a labeling.
 
 Without bias, and over feasible labelings :math:`\mathcal{Y}`, let
 :math:`g(y) = \max_{0 \le \alpha_i \le C_i} \alpha^\top 1 - \tfrac12 \|F^\top (y \circ \alpha)\|^2`
-be the SVM value of a labeling.  Any weights w bound g(y), and so the best value, from above; any
-alpha in the box together with an oracle's bound on the violation bounds the relaxation, and so the
-best value, from below.  Neither bound depends on a solver's accuracy.
+be the SVM value of a labeling.  Any weights w bound g(y), and so the optimal value, from above.
+Any alpha in the box, with an oracle's bound on the violation, bounds the relaxation, and so the
+optimal value, from below.  Neither bound depends on a solver's accuracy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from propcvx.svm.step import LabelingSVM, best_multiple
 from propcvx.text import Readable
 
 CROSSED = 1e-6
-"""Share of an upper bound by which a lower one may be above it for rounding."""
+"""Fraction of an upper bound by which a lower bound may be above it by rounding."""
 
 
 def check_consistent(who: str, lower: float, upper: float) -> None:
@@ -30,18 +30,18 @@ def check_consistent(who: str, lower: float, upper: float) -> None:
     Raises
     ------
     InconsistentBoundsError
-        If it is, by more than rounding explains; the message begins with ``who``.
+        If it is, by more than rounding; the message begins with ``who``.
     """
     if not lower <= upper + CROSSED * abs(upper):
         raise InconsistentBoundsError(
             f"{who}: the lower bound {lower:.6g} is above the upper bound {upper:.6g}, so one of "
-            "them is none; a lower bound has to hold for every feasible labeling, a solver's "
-            "error counted in, and minus infinity says that nothing is proved."
+            "them is invalid. A lower bound must hold for every feasible labeling and include a "
+            "solver's error; return minus infinity if nothing is proved."
         )
 
 
 def gap_between(lower: float, upper: float) -> float:
-    """``(upper - lower) / upper``, whatever the scale; 0 means that nothing is between them."""
+    """Compute the relative gap ``(upper - lower) / upper``, which does not depend on the scale."""
     if lower >= upper:
         return 0.0
     return (upper - lower) / upper if 0.0 < upper < np.inf else np.inf
@@ -51,12 +51,12 @@ def gap_between(lower: float, upper: float) -> float:
 class Bounds(Readable):
     """Bounds on the value of the best feasible labeling.
 
-    A lower bound above the upper one is a :class:`~propcvx.errors.InconsistentBoundsError`.
+    A lower bound above the upper bound raises :class:`~propcvx.errors.InconsistentBoundsError`.
 
     Attributes
     ----------
     lower, upper : float
-        The best value is between them; ``upper`` is reached by the labeling in question.
+        Bounds on the optimal value; the labeling in question attains ``upper``.
 
     Examples
     --------
@@ -72,11 +72,11 @@ class Bounds(Readable):
 
     @property
     def gap(self) -> float:
-        """``(upper - lower) / upper``: 0 means proved optimal, infinity that nothing is proved."""
+        """Relative gap: 0 means proved optimal, infinity that no lower bound is proved."""
         return gap_between(self.lower, self.upper)
 
     def __str__(self) -> str:
-        """One sentence."""
+        """Format the bounds and the gap as one sentence."""
         return (
             f"The best labeling's value is between {self.lower:.6g} and {self.upper:.6g}: "
             f"a relative gap of {self.gap:.2g}."
@@ -86,7 +86,7 @@ class Bounds(Readable):
 def labeling_upper_bound(
     features: Array, labeling: Array, C: Weight, *, weights: Array | None = None
 ) -> float:
-    r"""Primal SVM value of a labeling, an upper bound on g(y) whatever the solver's error.
+    r"""Compute the primal SVM value of a labeling: an upper bound on g(y) for any solver's error.
 
     Parameters
     ----------
@@ -97,12 +97,12 @@ def labeling_upper_bound(
     C : float or array of shape (n_instances,)
         Weight of the hinge loss.
     weights : array of shape (rank,), optional
-        Weights known beforehand; their best multiple is what is left where solvers fail.
+        Weights known beforehand; their best multiple is used if solvers fail.
 
     Returns
     -------
     float
-        :math:`\tfrac12 \|w\|^2 + \sum_i C_i \max(0, 1 - y_i w^\top F_i)` at the best w at hand.
+        :math:`\tfrac12 \|w\|^2 + \sum_i C_i \max(0, 1 - y_i w^\top F_i)` at the best known w.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def labeling_upper_bound(
 
 
 def lower_bound(alpha: Array, bound: float, C: Weight) -> float:
-    r"""Largest :math:`c \alpha^\top 1 - c^2 s / 2` over the multiples of alpha in the box.
+    r"""Maximize :math:`c \alpha^\top 1 - c^2 s / 2` over the multiples of alpha in the box.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def lower_bound(alpha: Array, bound: float, C: Weight) -> float:
     Returns
     -------
     float
-        A lower bound on the relaxation, hence on every labeling; minus infinity where ``bound``
-        is infinite.
+        A lower bound on the relaxation, hence on every labeling; minus infinity if ``bound`` is
+        infinite.
     """
     if not np.isfinite(bound):
         return -np.inf
@@ -152,23 +152,23 @@ def lower_bound(alpha: Array, bound: float, C: Weight) -> float:
 
 
 def relaxation_lower_bound(alpha: Array, oracle: Oracle, C: Weight) -> float:
-    r"""Lower bound on the relaxation, hence on every labeling, from any alpha and an oracle.
+    r"""Bound the relaxation, hence every labeling, from below by any alpha and an oracle.
 
-    A value of the maximum in Equation (15) at one alpha.
+    The bound is the maximum in Equation (15) at one alpha.
 
     Parameters
     ----------
     alpha : array of shape (n_instances,)
         Any point; it is clipped to :math:`[0, C_i]`.
     oracle : Oracle
-        Asked for its bound on the violation of alpha.
+        The oracle that bounds the violation of alpha.
     C : float or array of shape (n_instances,)
         Weight of the hinge loss.
 
     Returns
     -------
     float
-        As of :func:`lower_bound`; minus infinity where the oracle's bound is infinite.
+        As in :func:`lower_bound`; minus infinity if the oracle's bound is infinite.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Relaxations side by side on one problem, each in a worker process of joblib."""
+"""Comparison of relaxations on one problem, each in a worker process of joblib."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def compare_relaxations(
     X, y, C, epsilon, intercept
         As in :class:`propcvx.ConvPropSVM`.
     relaxations : object, or sequence of objects
-        With the method ``relax``, or names in ``propcvx.relaxation.RELAXATIONS``.
+        Objects with the method ``relax``, or names in ``propcvx.relaxation.RELAXATIONS``.
     y_true : array of shape (n_instances,), optional
         True labels -1 and +1.
     time_limit : float
@@ -110,7 +110,7 @@ def _measure(
     true: Array | None,
     time_limit: float,
 ) -> Row:
-    """Solve a relaxation in this process, and measure what it has reached."""
+    """Solve a relaxation in this process, and measure its result."""
     reached, history = list[RelaxationResult](), list[tuple[float, float]]()
     begun, worked, status = perf_counter(), process_time(), "done"
 

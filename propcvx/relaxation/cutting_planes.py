@@ -1,6 +1,6 @@
 r"""Algorithm 2: cutting planes for the relaxation eq:convex_4.
 
-The loop receives the restricted master and the oracle, and knows neither.
+The restricted master and the oracle are arguments of the loop.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds
 from propcvx.solvers import Solve
 
 TOWARDS_ZERO = 1e-9
-"""Where an oracle is asked, an alpha of 0 is this share of the mean alpha."""
+"""Value that replaces an alpha of 0 in an oracle, as a fraction of the mean alpha."""
 
 
 @dataclass(eq=False, repr=False)
 class CuttingPlanes(Relaxation):
-    """Algorithm 2, and what can be swapped in it.
+    """Algorithm 2, with a choice of its master and oracle.
 
     Parameters
     ----------
     master : str or callable
         Form of the restricted master: ``"group"``, ``"epigraph"`` or ``"reduced_gradient"``, of
         which the last needs a solver of quadratic programs only; or a callable
-        ``master(features, C, solve)`` that gives a function from labelings to a
+        ``master(features, C, solve)`` that returns a function from labelings to a
         :class:`propcvx.relaxation.masters.MasterSolution`.
     oracle : str or callable
         ``"ascent"`` (the paper's, improved by a few more sorts), ``"coordinate"`` (the paper's,
@@ -43,7 +43,7 @@ class CuttingPlanes(Relaxation):
         themselves), ``"random_directions"``, ``"several"`` (five cuts a round); with a bound that
         no labeling exceeds ``"eigenvalue"`` and ``"semidefinite"``; and of the most violated
         labeling ``"exhaustive"``, ``"sweep"`` (two features) and ``"mixed_integer"``; or a
-        callable ``oracle(features, feasible)`` that gives a function from alpha to a
+        callable ``oracle(features, feasible)`` that returns a function from alpha to a
         :class:`propcvx.relaxation.oracles.Cut`.
     max_cuts : int
         Largest number of labelings in the master.
@@ -68,7 +68,7 @@ class CuttingPlanes(Relaxation):
     def _relax(
         self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
     ) -> Rounds:
-        r"""Algorithm 2 from :math:`\alpha = 1 / N`; the vectors of M are the labelings found."""
+        r"""Run Algorithm 2 from :math:`\alpha = 1 / N`; the vectors of M are the labelings."""
         check_count("max_cuts", self.max_cuts)
         tol = check_number("tol", self.tol, least=0.0) * float(np.mean(C))
         master = resolve("master", self.master, MASTERS, "__call__")(features, C, solve)
@@ -110,26 +110,26 @@ class CuttingPlanes(Relaxation):
 
 
 def off_zero(alpha: Array, C: Weight) -> Array:
-    r"""Alpha with its zeros made tiny, inside its box, so that their instances differ in score.
+    r"""Replace zeros of alpha by tiny numbers in its box, so that their instances differ in score.
 
     Instances with :math:`\alpha_i = 0` have equal scores :math:`\alpha_i x_i^{(j)}`, and their
-    labels would be those of the order of the rows; so they take what scores of
-    :math:`\alpha_i \to 0+` say.
+    labels would depend on the order of the rows.  So they get the labels of the scores in the limit
+    :math:`\alpha_i \to 0+`.
     """
     return np.minimum(np.maximum(alpha, TOWARDS_ZERO * alpha.mean()), C)
 
 
 def _violation(cut: Cut, labelings: Array, level: float) -> float:
-    """By how much a labeling violates the relaxation; by nothing if it or its negative is in it."""
+    """Compute the violation of the relaxation by a labeling; 0 if it or its negative is in it."""
     return 0.0 if _known(cut.labeling, labelings) else max(0.0, cut.value - level)
 
 
 def _with(cut: Cut, labelings: Array) -> Array:
-    """The labelings with those of a cut."""
+    """Add the labelings of a cut to the labelings."""
     fresh = [other for other in cut.others if not _known(other, labelings)]
     return np.vstack([labelings, cut.labeling, *fresh])
 
 
 def _known(labeling: Array, labelings: Array) -> bool:
-    """Whether a labeling or its negative, which is the same cut, is one of some."""
+    """Check whether labelings contain a labeling or its negative, which is the same cut."""
     return any(abs(float(labeling @ other)) == len(labeling) for other in labelings)

@@ -31,9 +31,8 @@ class Lifted(Relaxation):
     Parameters
     ----------
     max_order : int
-        Largest order of the semidefinite matrix, which is at most the number of instances plus
-        that of features (with a kernel: the rank of the Gram matrix) and one, that it sets out to
-        solve.
+        Largest order of the semidefinite matrix that it solves.  The order is at most the number of
+        instances plus the number of features (with a kernel: the rank of the Gram matrix) plus one.
 
     Examples
     --------
@@ -69,7 +68,7 @@ class Lifted(Relaxation):
 
 
 def ridge(features: Array, labeling: Array, C: Weight) -> tuple[Array, float]:
-    r"""Ridge regression of a labeling: its weights and its value :math:`y^\top A y`.
+    r"""Compute the ridge regression of a labeling: weights and value :math:`y^\top A y`.
 
     .. math::
 
@@ -93,22 +92,22 @@ def ridge(features: Array, labeling: Array, C: Weight) -> tuple[Array, float]:
 
 
 def least_square_loss(features: Array, labelings: Array, C: Weight) -> float:
-    """The least value of some labelings by the square loss."""
+    """Compute the least value of labelings by the square loss."""
     return min(ridge(features, labeling, C)[1] for labeling in labelings)
 
 
 @dataclass(frozen=True)
 class SquareLossResult(RelaxationResult):
-    """What a relaxation of the square loss reached; value and bounds are of that loss."""
+    """Result of a relaxation of the square loss; value and bounds are of that loss."""
 
     loss: ClassVar[str] = "square"
 
     def plane(self, features: Array, labeling: Array, C: Weight) -> Array:
-        """Weights of the ridge regression of a labeling."""
+        """Compute the weights of the ridge regression of a labeling."""
         return ridge(features, labeling, C)[0]
 
     def upper_bound(self, features: Array, labelings: Array, C: Weight, weights: Array) -> float:
-        """The least value of some feasible labelings by the square loss."""
+        """Compute the least value of feasible labelings by the square loss."""
         return least_square_loss(features, labelings, C)
 
 
@@ -146,7 +145,7 @@ class Diffrac(Relaxation):
 
 
 def nearest_labelings(vectors: Array, weights: Array, feasible: FeasibleLabelings) -> Array:
-    """Feasible labelings nearest to the mean of a mixture, and to its leading axis either way."""
+    """Find the feasible labelings nearest to the mean and to the leading axes of a mixture."""
     axis = np.linalg.eigh((vectors.T * weights) @ vectors)[1][:, -1]
     nearest = feasible.best(np.column_stack([weights @ vectors, axis, -axis]))
     return np.unique(nearest.T, axis=0)

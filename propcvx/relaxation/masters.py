@@ -26,7 +26,7 @@ from propcvx.solvers import Solution, Solve
 from propcvx.solvers.interface import check_gap
 
 _Optimum = tuple[Array, Array, Solution]
-"""Alpha, the weights mu to any scale, and the solver's last solution."""
+"""Alpha, the weights mu up to scale, and the solver's last solution."""
 
 Form = Callable[[Array, Array, Weight, Solve], _Optimum]
 """``form(features, labelings, C, solve)``."""
@@ -35,11 +35,11 @@ MAX_STEPS = 200
 MAX_BISECTIONS = 30
 RELATIVE_GAP = 1e-4
 BOUNDS_GAP = 1e-3
-"""Relative gap of a master's bounds: a small error of alpha is a larger one of the weights."""
+"""Relative gap of a master's bounds: a small error of alpha is a larger error of the weights."""
 ZERO = 1e-12
-"""Weights below this are zero; left as rounding errors they would stop the next step at once."""
+"""Size below which weights are set to zero; as rounding errors they would stop the next step."""
 FLAT = 0.1
-"""A line search ends when the slope has fallen to this share of the one it started with."""
+"""Fraction of the first slope at which a line search ends."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class MasterSolution:
     Attributes
     ----------
     alpha : array of shape (n_instances,)
-        Dual variables, in [0, C_i]; one that a solver left near an end is exactly there.
+        Dual variables, in [0, C_i]; a value that a solver left near an end is set to the end.
     mu : array of shape (n_labelings,)
         Weights of the labelings, >= 0, summing to one.
     value : float
@@ -77,7 +77,7 @@ class MasterSolution:
 def restricted_master(
     form: Form, features: Array, C: Weight, solve: Solve = Solve()
 ) -> Callable[[Array], MasterSolution]:
-    """A form of the restricted master with its solver.
+    """Return a function that solves a form of the restricted master.
 
     Parameters
     ----------
@@ -117,18 +117,18 @@ def restricted_master(
 
 
 def settled(alpha: Array, scores: Array, C: Weight) -> Array:
-    r"""Alpha without what a solver's tolerance leaves beside 0 and C.
+    r"""Set alpha to 0 or C where it differs from them by a solver's tolerance.
 
     At an optimum :math:`\alpha_i = 0` or :math:`f_i \le 1`, and :math:`\alpha_i = C` or
-    :math:`f_i \ge 1`.  A solver leaves both sides of such an alternative a little off; the one that
-    is nearer to holding, with alpha measured in units of its mean, is made to hold exactly.
+    :math:`f_i \ge 1`.  A solver leaves both sides of such an alternative inexact.  The side that is
+    nearer to holding, with alpha measured in units of its mean, is made exact.
 
     Parameters
     ----------
     alpha : array of shape (n_instances,)
         In [0, C].
     scores : array of shape (n_instances,)
-        :math:`f_i`, the labels counted in.
+        :math:`f_i`, times the labels.
     C : float or array of shape (n_instances,)
         Weight of the hinge loss.
 
@@ -143,20 +143,20 @@ def settled(alpha: Array, scores: Array, C: Weight) -> Array:
 
 
 def epigraph(features: Array, labelings: Array, C: Weight, solve: Solve) -> _Optimum:
-    """The epigraph form, :func:`propcvx.programs.mkl_epigraph`."""
+    """Solve the epigraph form, :func:`propcvx.programs.mkl_epigraph`."""
     answer = solve(mkl_epigraph(features, labelings, C))
     return answer.variables["alpha"], answer.duals["cuts"], answer
 
 
 def group(features: Array, labelings: Array, C: Weight, solve: Solve) -> _Optimum:
-    """The dual in groups of primal weights, :func:`propcvx.programs.mkl_group`."""
+    """Solve the dual in groups of primal weights, :func:`propcvx.programs.mkl_group`."""
     answer = solve(mkl_group(features, labelings, C))
     norms = answer.variables["s"]
     return answer.duals["margin"], norms if norms.max() > 0 else np.ones_like(norms), answer
 
 
 def reduced_gradient(features: Array, labelings: Array, C: Weight, solve: Solve) -> _Optimum:
-    """SimpleMKL, as in the paper: QPs alone, :func:`propcvx.programs.mkl_inner`."""
+    """Run SimpleMKL, as in the paper, by QPs alone, :func:`propcvx.programs.mkl_inner`."""
     program = mkl_inner(features, labelings, C)
 
     def inner(mu: Array) -> Trial:
@@ -201,14 +201,14 @@ def simple_mkl(inner: Callable[[Array], Trial], mu: Array) -> Trial:
         point = reached
     warn(
         f"SimpleMKL stopped with a gap of {point.gap:.3g} at the value {point.value:.6g}; a "
-        "tighter tol of its inner solver, or the epigraph form, may do.",
+        "tighter tol of its inner solver, or the epigraph form, may help.",
         InaccurateSolutionWarning,
     )
     return point
 
 
 def _direction(point: Trial) -> Array:
-    """Reduced gradient with the largest weight as the reference; it sums to zero."""
+    """Compute the reduced gradient, with the largest weight as reference; it sums to zero."""
     pivot = int(np.argmax(point.mu))
     direction = point.gradient[pivot] - point.gradient
     direction[(point.mu <= 0.0) & (direction < 0.0)] = 0.0

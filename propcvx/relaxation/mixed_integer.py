@@ -24,26 +24,26 @@ from propcvx.solvers import Solve
 from propcvx.svm.step import LabelingSVM, Separator
 
 SAFETY = 1e-6
-"""Taken from the solver's bound, as a share of it."""
+"""Allowance subtracted from the solver's bound, relative to it."""
 
 SHORT = 10.0
-"""By so many tolerances each slack may be short: SCIP holds constraints to one."""
+"""Number of tolerances by which each slack may be too small; SCIP has constraints within one."""
 
 
 @dataclass(eq=False, repr=False)
 class MixedInteger(Relaxation):
-    """The best labeling itself, by :func:`propcvx.programs.constrained_psvm`.
+    """The optimal labeling itself, by :func:`propcvx.programs.constrained_psvm`.
 
-    For tens of instances; where the time runs out, the interval that is reached.  It needs SCIP
-    (``pip install pyscipopt``), whose lower bound it takes: with another solver it proves none.  It
+    For tens of instances; at the time limit, the result is the interval so far.  It needs SCIP
+    (``pip install pyscipopt``), whose lower bound it uses; with another solver it proves none.  It
     starts from the labeling of a few alternations, whose value makes its constants tight.
 
     Parameters
     ----------
     time_limit : float
-        Time limit; infinity for none, which other solvers than SCIP and Gurobi need.
+        Time limit in seconds; infinity for none, which solvers other than SCIP and Gurobi need.
     max_instances : int
-        Most instances that it sets out to solve.
+        Largest number of instances that it accepts.
     """
 
     _: KW_ONLY
@@ -53,7 +53,7 @@ class MixedInteger(Relaxation):
     def _relax(
         self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
     ) -> Rounds:
-        """The best labeling that was found, with the solver's error counted in."""
+        """Solve for the best labeling, with a bound that includes the solver's error."""
         if len(features) > check_count("max_instances", self.max_instances):
             raise InputError(
                 f"{len(features)} instances are above max_instances={self.max_instances}; "
@@ -87,7 +87,7 @@ class MixedInteger(Relaxation):
 
 
 def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> Separator:
-    """A good feasible labeling, soon found: that of the first cut, improved by alternation."""
+    """Find a good feasible labeling quickly: the labeling of the first cut, then alternation."""
     n = len(svm.features)
     cut = AscentOracle(svm.features, feasible)(np.full(n, 1.0 / n))
     return alternated(svm.best(cut.labeling[None]), svm, feasible)

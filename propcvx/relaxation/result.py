@@ -1,4 +1,4 @@
-r"""What a relaxation of eq:convex_1 is asked and returns, whatever it is."""
+r"""The interface and the result of all relaxations of eq:convex_1."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from propcvx.svm.kernels import unit_of
 from propcvx.text import Readable
 
 LISTED = 5
-"""Weights of a mixture that are printed, largest first."""
+"""Number of weights of a mixture that are printed, largest first."""
 
 
 @dataclass(frozen=True)
 class RelaxationResult(Readable):
-    r"""Where a relaxation over :math:`M \approx y y^\top` ended: M in a set around Equation (13).
+    r"""Result of a relaxation over :math:`M \approx y y^\top`, M in a set around Equation (13).
 
     Attributes
     ----------
     loss : str
-        The loss that value and bounds are of: ``"hinge"``, as in eq:convex_1, for the class itself.
+        The loss of value and bounds: ``"hinge"``, as in eq:convex_1, for this class.
     value : float
         The objective reached.
     lower, upper : float
-        The relaxation's optimum is between them, whatever the solvers' accuracy (but for that of
-        SCIP, whose own bound counts), and ``lower`` bounds the value of every feasible labeling.
-        It is minus infinity where nothing is proved.
+        Bounds on the relaxation's optimum for any accuracy of the solvers (except SCIP, whose own
+        bound counts).  ``lower`` bounds the value of every feasible labeling; it is minus infinity
+        if nothing is proved.
     vectors : array of shape (n_vectors, n_instances)
         :math:`v_t` with :math:`M = \sum_t \mu_t v_t v_t^\top`.
     weights : array of shape (n_vectors,)
@@ -79,7 +79,7 @@ class RelaxationResult(Readable):
     exception: BaseException | None = None
 
     def __str__(self) -> str:
-        """The value, what it proves, what M is made of, and the rounds."""
+        """Format the value, its bounds, the weights of M, and the rounds."""
         proved = f"No feasible labeling's value is below {self.lower:.7g}."
         heaviest = np.sort(self.weights)[::-1]
         more = ", ..." if len(heaviest) > LISTED else ""
@@ -93,7 +93,7 @@ class RelaxationResult(Readable):
         )
 
     def plane(self, features: Array, labeling: Array, C: Weight) -> Array:
-        r"""Weights of the separator of a labeling: :math:`F^\top (y \circ \alpha)`.
+        r"""Compute the weights of the separator of a labeling: :math:`F^\top (y \circ \alpha)`.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class RelaxationResult(Readable):
         return np.asarray(features.T @ (self.alpha * labeling))
 
     def upper_bound(self, features: Array, labelings: Array, C: Weight, weights: Array) -> float:
-        """The least value of some feasible labelings by this loss, or a little more.
+        """Bound the least value of feasible labelings by this loss from above.
 
         Parameters
         ----------
@@ -117,12 +117,12 @@ class RelaxationResult(Readable):
         C : float or array of shape (n_instances,)
             Weight of the loss.
         weights : array of shape (rank,)
-            Of a separator that is known.
+            Weights of a known separator.
         """
         return labeling_upper_bound(features, labelings, C, weights=weights)
 
     def times(self, factor: float) -> RelaxationResult:
-        """The same problem with all values larger by a factor: other units of the features."""
+        """Multiply all values by a factor, for other units of the features."""
 
         def scaled(record: Any, *names: str) -> Any:
             values = {name: getattr(record, name) for name in names}
@@ -135,11 +135,11 @@ class RelaxationResult(Readable):
 
 
 Rounds = Iterator[RelaxationResult]
-"""What a relaxation reached, round by round."""
+"""The results of a relaxation, round by round."""
 
 
 class Relaxation(BaseEstimator, ABC):
-    """Base of the package's relaxations: a subclass yields what each of its rounds reached."""
+    """Base of the package's relaxations: a subclass yields the result of each round."""
 
     def relax(
         self,
@@ -150,7 +150,7 @@ class Relaxation(BaseEstimator, ABC):
         solve: Solve = Solve(),
         on_round: Callable[[RelaxationResult], None] = lambda reached: None,
     ) -> RelaxationResult:
-        r"""Solve it, posed in units in which its numbers are near 1.
+        r"""Solve the relaxation, in units in which its numbers are near 1.
 
         Parameters
         ----------
@@ -163,12 +163,12 @@ class Relaxation(BaseEstimator, ABC):
         solve : Solve
             Solves its programs; with a time limit the bounds hold, but may be wider.
         on_round : callable
-            Called after each round with what is reached.
+            Called after each round with its result.
 
         Returns
         -------
         RelaxationResult
-            After an interruption or a solver's failure, what the rounds before it reached, with
+            After an interruption or a solver's failure, the result of the rounds before, with
             ``stopped_by``.
 
         Raises
@@ -198,4 +198,4 @@ class Relaxation(BaseEstimator, ABC):
     def _relax(
         self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
     ) -> Rounds:
-        """What is reached, round by round."""
+        """Yield the result of each round."""

@@ -1,9 +1,9 @@
-r"""From the relaxation's matrix M back to a labeling and its separator.
+r"""Roundings of the relaxation's matrix M to a labeling and its separator.
 
-A rounding takes what a relaxation reached to a :class:`~propcvx.svm.step.Separator`.  Soft ones
-keep a real-valued labeling and the relaxation's alpha, as in the paper, and choose its sign, which
-M leaves open; feasible ones take the best of some feasible labelings by the SVM value, and that
-SVM.
+A rounding converts the result of a relaxation to a :class:`~propcvx.svm.step.Separator`.  Soft
+roundings keep a real-valued labeling and the relaxation's alpha, as in the paper, and choose its
+sign, which M does not identify.  Feasible roundings use the best of some feasible labelings by the
+SVM value, and its SVM.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from propcvx.relaxation.result import RelaxationResult
 from propcvx.svm.step import LabelingSVM, Separator, improved
 
 TIED = 1e-9
-"""Differences closer to 0 than this, relatively, say nothing of the sign."""
+"""Relative difference below which the sign is not identified."""
 
 
 Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, Weight], Separator]
@@ -33,9 +33,9 @@ Rounding = Callable[[RelaxationResult, Array, FeasibleLabelings, Weight], Separa
 
 
 def rank_one(result: RelaxationResult) -> Array:
-    r"""Best rank-one approximation of M as :math:`y y^\top`, for Equation (22).
+    r"""Compute the best rank-one approximation of M as :math:`y y^\top`, for Equation (22).
 
-    Of :math:`\pm y` the one that agrees with the vector of largest weight.
+    Return :math:`y` or :math:`-y`, whichever agrees with the vector of largest weight.
     """
     root = np.sqrt(result.weights)[:, None] * result.vectors
     _, singular, right = np.linalg.svd(root, full_matrices=False)
@@ -45,7 +45,7 @@ def rank_one(result: RelaxationResult) -> Array:
 
 
 def mean_labeling(result: RelaxationResult) -> Array:
-    r"""The mean :math:`\sum_t \mu_t v_t`, which has the sums of the bags where the vectors do."""
+    r"""Compute the mean :math:`\sum_t \mu_t v_t`, with the sums of bags that the vectors share."""
     return np.asarray(result.weights @ result.vectors)
 
 
@@ -64,7 +64,7 @@ class SoftRounding:
     def __call__(
         self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Weight
     ) -> Separator:
-        """Round."""
+        """Round M to a real-valued labeling and its separator."""
         labeling = self.labeling(result)
         weights = result.plane(features, labeling, C)
         sign = by_bags(features @ weights, feasible)
@@ -72,10 +72,10 @@ class SoftRounding:
 
 
 def by_bags(scores: Array, feasible: FeasibleLabelings) -> float:
-    r"""The sign of the smaller bag error on the training bags, as in the paper.
+    r"""Choose the sign of the smaller bag error on the training bags, as in the paper.
 
-    Of equal errors, the sign with which a bag's mean score grows with its proportion; and where
-    that leaves both, +1.  Where no bag has a proportion, the labels that are known are bags of one.
+    If the errors are equal, choose the sign with which a bag's mean score grows with its
+    proportion, and otherwise +1.  If no bag has a proportion, known labels are singleton bags.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def by_bags(scores: Array, feasible: FeasibleLabelings) -> float:
 
 
 def candidates_of(result: RelaxationResult, feasible: FeasibleLabelings) -> Array:
-    """The labelings that the relaxation found, and the nearest to the leading axis and the mean."""
+    """Collect the relaxation's labelings, and the nearest to the leading axis and the mean."""
     axis, mean = rank_one(result), mean_labeling(result)
     nearest = feasible.best(np.column_stack([axis, -axis, mean])).T
     return np.vstack([nearest, result.labelings])
@@ -118,7 +118,7 @@ class FeasibleRounding:
     Attributes
     ----------
     polished : bool
-        Whether it is then improved by alternation.
+        Whether the labeling is then improved by alternation.
     """
 
     polished: bool = False
@@ -126,14 +126,14 @@ class FeasibleRounding:
     def __call__(
         self, result: RelaxationResult, features: Array, feasible: FeasibleLabelings, C: Weight
     ) -> Separator:
-        """Round."""
+        """Round M to the best of some feasible labelings and its SVM."""
         svm = LabelingSVM(features, C)
         best = svm.best(candidates_of(result, feasible))
         return alternated(best, svm, feasible) if self.polished else best
 
 
 def alternated(start: Separator, svm: LabelingSVM, feasible: FeasibleLabelings) -> Separator:
-    """Labels and SVM in turn, as Algorithm 1 at C, over the feasible labelings, while it improves.
+    """Alternate between feasible labels and SVM, as Algorithm 1 at C, while the value improves.
 
     Parameters
     ----------

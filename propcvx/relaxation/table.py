@@ -1,4 +1,4 @@
-"""The table of relaxations, and the one place that solves a relaxation and checks its result."""
+"""The table of relaxations, and the function that solves a relaxation and checks its result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from propcvx.relaxation.result import RelaxationResult
 from propcvx.solvers import Solve
 
 FOR_BOUNDS = Solve(tol=1e-6)
-"""Where only a relaxation's bound is needed, which holds at any tolerance."""
+"""Tolerance if only a relaxation's bound is needed, which holds at any tolerance."""
 
 RELAXATIONS: Mapping[str, Any] = MappingProxyType(
     {
@@ -34,12 +34,12 @@ RELAXATIONS: Mapping[str, Any] = MappingProxyType(
 
 
 def find_relaxation(argument: str, relaxation: Any) -> Any:
-    """The relaxation of that name, or the object given, if it has the method ``relax``."""
+    """Return the relaxation of a name, or the object itself if it has the method ``relax``."""
     return resolve(argument, relaxation, RELAXATIONS, "relax")
 
 
 def name_of(relaxation: Any) -> str:
-    """The name that was given, the object's own ``name``, or that of its class."""
+    """Return the name itself, the object's own ``name``, or the name of its class."""
     if isinstance(relaxation, str):
         return relaxation
     name = getattr(relaxation, "name", None) or getattr(relaxation, "__name__", None)
@@ -47,7 +47,7 @@ def name_of(relaxation: Any) -> str:
 
 
 def each_once(given: Any) -> list[Any]:
-    """One name or object, or a sequence of them without repetitions."""
+    """Convert a name, an object, or a sequence of them to a list without repetitions."""
     several = given if isinstance(given, list | tuple) else [given]
     return list({kind if isinstance(kind, str) else id(kind): kind for kind in several}.values())
 
@@ -60,15 +60,15 @@ def relax(
     on_round: Callable[[RelaxationResult], None],
     solve: Solve = FOR_BOUNDS,
 ) -> RelaxationResult:
-    """Solve a relaxation, given by its name or as an object, and check its result.
+    """Solve a relaxation, by name or as an object, and check its result.
 
     The other arguments are those of :meth:`propcvx.relaxation.result.Relaxation.relax`.
 
     Raises
     ------
     InputError
-        If what it returns, or hands to ``on_round``, is not as
-        :class:`~propcvx.relaxation.RelaxationResult` says; the message names the relaxation.
+        If its result, or the argument of ``on_round``, is no valid
+        :class:`~propcvx.relaxation.RelaxationResult`; the message names the relaxation.
     """
     name, relaxation = name_of(relaxation), find_relaxation("relaxation", relaxation)
 
@@ -82,7 +82,7 @@ def relax(
 
 
 def _check(name: str, result: RelaxationResult, feasible: FeasibleLabelings) -> None:
-    """Raise unless the result's numbers and labelings can be what they are said to be."""
+    """Raise unless the result's numbers and labelings are consistent."""
     n, source = feasible.bags.n_instances, f"relaxation {name}"
     numbers: Shapes = {"value": (), "lower": (), "upper": (), "alpha": (n,)}
     vectors: Shapes = {"weights": result.vectors.shape[:1], "vectors": (None, n)}

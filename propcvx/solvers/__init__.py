@@ -1,7 +1,7 @@
 """One call, many solvers: ``solve`` takes a program and returns a ``Solution``.
 
-The table ``SOLVERS`` says what each solver can do.  General solvers (through CVXPY) and
-specialized ones stand in the same table and leave the same answer.
+The table ``SOLVERS`` lists the abilities of each solver.  General solvers (through CVXPY) and
+specialized solvers are in the same table and return the same kind of solution.
 """
 
 from propcvx.solvers.comparison import compare_solvers

@@ -26,7 +26,7 @@ RESIDUALS = ("primal_residual", "dual_residual", "duality_gap")
 TIMES = ("compile_ms", "solve_ms", "again_ms")
 MEASURED = ("status", "reason", "objective", "difference", *RESIDUALS, "relative_gap", *TIMES)
 REPEATS = 3
-"""How often a program is solved again; the fastest time counts."""
+"""Number of times that a program is solved again; the fastest time counts."""
 
 START = 60.0
 """Seconds in which a worker begins, beyond the time limit of its task."""
@@ -44,11 +44,11 @@ def compare_solvers(
     Parameters
     ----------
     program : Program or cvxpy.Problem
-        With its parameters set.
+        The program, with its parameters set.
     solvers : sequence of str or Solver, optional
         By default, all that are installed and can solve the program.
     tols : sequence of float or None
-        Tolerances, which become each solver's own options; None is the solver's default.
+        Tolerances, converted to the options of each solver; None is the solver's default.
     time_limit : float
         Seconds after which a run is ended.
 
@@ -58,7 +58,7 @@ def compare_solvers(
         Ready for ``pandas.DataFrame``, with None where a value does not exist: ``program``,
         ``solver``, ``version``, ``tol``; ``status``, which is CVXPY's, "refused", "failed",
         "out of time" or "crashed", and the ``reason``; ``objective`` and its relative
-        ``difference`` from that of the smallest residuals; residuals of
+        ``difference`` from the objective with the smallest residuals; residuals of
         :class:`propcvx.solvers.Residuals` and the ``relative_gap`` of the program's structure;
         milliseconds to compile and to solve, and the least of three when it is solved again.
 
@@ -94,7 +94,7 @@ def compare_solvers(
 
 
 def in_worker(task: Callable[..., Row], *arguments: Any, seconds: float) -> Row:
-    """Columns of a row, which a worker process computes; without an answer, why there is none."""
+    """Compute the columns of a row in a worker process; after a failure, return its reason."""
     try:
         with parallel_config("loky", inner_max_num_threads=1):
             (row,) = Parallel(n_jobs=2, timeout=seconds + START)([delayed(task)(*arguments)])

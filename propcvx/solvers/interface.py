@@ -1,4 +1,4 @@
-"""The one call that solves: ask a solver, check its answer, say how good it is."""
+"""The function that solves a program: call a solver, and check and measure its solution."""
 
 from __future__ import annotations
 
@@ -31,41 +31,40 @@ USABLE = (cp.OPTIMAL, cp.OPTIMAL_INACCURATE, cp.USER_LIMIT)
 """Statuses with values that can be used; all but the first come with a warning."""
 
 TIGHTER = (1e-2, 1e-4)
-"""Shares of ``tol`` that a solver is asked for in turn, until its checked gap is ``tol``."""
+"""Fractions of ``tol`` that a solver is called with in turn, until its checked gap is ``tol``."""
 
 WORTHWHILE = 0.5
-"""A solver is asked for more as long as that has brought its gap below this share of the last."""
+"""Ratio of successive gaps below which a solver is called again with a smaller tolerance."""
 
 FAR = (100.0, 0.01)
-"""An answer whose gap is above so many tolerances, and above this number, is none."""
+"""Number of tolerances, and number, above both of which the gap of a solution is an error."""
 
 SHORTEST = 1e-3
-"""Seconds that a solver is given where the time limit is over before the first is asked."""
+"""Seconds for a solver if the time limit is over before the first call."""
 
 _ADVICE = {
-    cp.INFEASIBLE: "the constraints contradict each other, or the solver errs: another one may "
-    "tell",
-    cp.UNBOUNDED: "the objective is unbounded, or the solver errs: another one may tell",
-    cp.SOLVER_ERROR: "another solver may do",
+    cp.INFEASIBLE: "the constraints contradict each other, or the solver errs: try another solver",
+    cp.UNBOUNDED: "the objective is unbounded, or the solver errs: try another solver",
+    cp.SOLVER_ERROR: "try another solver",
 }
 
 SolverName = str | Solver
 SolverNames = SolverName | Sequence[SolverName | tuple[SolverName, Mapping[str, Any]]]
-"""A solver, by name or itself; or several to try in turn, each alone or with options."""
+"""A solver, by name or as an object; or several to try in turn, each alone or with options."""
 
 
 @dataclass(frozen=True)
 class Solve:
-    """``solve(program) -> Solution`` with the solver chosen: what every loop is handed.
+    """``solve(program) -> Solution`` with fixed settings, which every loop receives.
 
     Attributes
     ----------
     solver, tol, residuals, warn
-        As of :func:`solve`, but by default without residuals, and without a warning of its own.
+        As in :func:`solve`, but by default without residuals and without a warning.
     options : mapping
-        Handed to the solver as they are.
+        Options of the solver, passed on unchanged.
     time_limit : float
-        Seconds of each call, for the solvers that know one; others run to their end.
+        Seconds of each call, for the solvers that have a time limit; others run to their end.
 
     Examples
     --------
@@ -135,35 +134,35 @@ def solve(
     time_limit: float = np.inf,
     **options: Any,
 ) -> Solution:
-    """Solve a program and say how good the answer is.
+    """Solve a program, and measure the error of the solution.
 
     Parameters
     ----------
     program : Program or cvxpy.Problem
         The program, its parameters set.
     solver : str, Solver or sequence
-        A name in ``SOLVERS`` or of another solver that CVXPY has installed, or one of your own; or
-        several of them or pairs ``(solver, options)``, of which the next is asked where one fails
-        or stops before its tolerance.  ``"auto"`` stands for those that
-        :func:`propcvx.solvers.automatic` names.  Nothing else is ever fallen back to;
-        ``Solution.solver`` is who answered.
+        A name in ``SOLVERS`` or of another solver that CVXPY has installed, or a solver of your
+        own; or several of them or pairs ``(solver, options)``, of which the next is called if one
+        fails or stops before its tolerance.  ``"auto"`` is the list of
+        :func:`propcvx.solvers.automatic`.  There is no other fallback; ``Solution.solver`` names
+        the solver that answered.
     tol : float
-        Tolerance.  For programs whose structure tells how to bound the error of an answer
+        Tolerance.  For programs whose structure can bound the error of a solution
         (:meth:`propcvx.programs.Structure.gap`), the relative duality gap: it is computed from the
-        answer, and where it is not reached the solver is asked again for more.  For all others,
-        what the solver's own tolerances are set to.
+        solution, and if it is too large, the solver is called again with a smaller tolerance.  For
+        all other programs, the solver's own tolerances.
     residuals : bool
-        Whether to recompute residuals and the duality gap.  Loops go without.
+        Whether to recompute residuals and the duality gap.  Loops do not.
     warm_start : object
-        Where to begin: ``Solution.warm_start`` of an earlier answer to the same program.  What the
-        solver asked cannot use is a cold start.
+        ``Solution.warm_start`` of an earlier solution of the same program.  A solver that cannot
+        use it makes a cold start.
     warn : bool
-        Whether to warn of an answer that is not within the tolerance; its status tells, too.
+        Whether to warn of a solution that is not within the tolerance; its status shows it, too.
     time_limit : float
-        Seconds for all solvers together, handed to each by the name that it has for it; each time
-        one is asked again for more, it has as long.
+        Seconds for all solvers together, passed to each solver by its own option; each call with a
+        smaller tolerance has the same limit.
     **options
-        Handed to the solver as they are, over those for ``tol``.
+        Options of the solver, passed on unchanged, which override the options for ``tol``.
 
     Returns
     -------
@@ -175,24 +174,24 @@ def solve(
         If a parameter of the program has no value, or a solver has no option of that name or for
         a time limit.
     UnsupportedSolverError
-        If a solver is unknown, not installed, or cannot solve this program; the message says which
-        can.
+        If a solver is unknown, not installed, or cannot solve this program; the message names
+        solvers that can.
     SolverError
-        If no solver has an answer, with name and status: infeasible, unbounded, failed, or a gap
+        If no solver finds a solution, with name and status: infeasible, unbounded, failed, or a gap
         above 100 times ``tol`` and above 1%, unless it stopped at a limit of the caller.
 
     Warns
     -----
     InaccurateSolutionWarning
-        If the best there is comes from a solver that stopped before its tolerance, or whose answer
-        has relative residuals above 1% where no gap is known.
+        If the best solution is of a solver that stopped before its tolerance, or has relative
+        residuals above 1% where no gap is known.
     UncheckedResidualsWarning
         If residuals do not cover a part of the problem: cones that CVXPY approximates.
 
     Notes
     -----
-    Do not change a problem in place: CVXPY goes on solving the form that it has compiled.
-    Residuals are of the problem as it is now, and show the difference.
+    Do not change a problem in place: CVXPY continues to solve the form that it has compiled.
+    Residuals use the current problem, and show the difference.
 
     Examples
     --------
@@ -224,7 +223,7 @@ def _failure_of_all(failures: Sequence[SolverError]) -> SolverError:
 
 
 def _warn_of(program: Program, answer: Solution) -> None:
-    """Warn of an answer that is not within the tolerance."""
+    """Warn of a solution that is not within the tolerance."""
     reached = "" if answer.residuals is None else f", {answer.residuals}"
     if answer.gap is not None:
         reached = f", relative duality gap {answer.gap:.2g}"
@@ -236,7 +235,7 @@ def _warn_of(program: Program, answer: Solution) -> None:
 
 
 def leave_values(program: Program, answer: Solution) -> None:
-    """Leave an answer in the variables and constraints of the problem, as CVXPY does."""
+    """Store a solution in the variables and constraints of the problem, as CVXPY does."""
     for name, primal in program.variables.items():
         primal.save_value(answer.variables[name])
     for name, constraint in program.constraints.items():
@@ -247,7 +246,7 @@ def leave_values(program: Program, answer: Solution) -> None:
 
 
 def _solvers_of(solver: SolverNames, program: Program) -> list[tuple[Solver, Mapping[str, Any]]]:
-    """The solvers to try in turn, each with options for it alone."""
+    """Return the solvers to try in turn, each with its own options."""
     names = list(solver) if isinstance(solver, list | tuple) else [solver]
     if not names:
         raise UnsupportedSolverError("solver must name at least one solver, got an empty sequence.")
@@ -269,7 +268,7 @@ def _best_answer(
     seconds: float,
     warm: Any,
 ) -> Solution:
-    """The best answer of a solver, which is run again while its gap is above ``tol`` and falls."""
+    """Call a solver again while its gap is above ``tol`` and falls; return the best solution."""
     structure = program.structure if solver.classes else None
     units = 1.0 if structure is None else min(1.0, structure.magnitude(program.values))
     best: Any = None
@@ -299,9 +298,9 @@ def _best_answer(
 
 
 def check_gap(solver: str, program: str, answer: Solution, tol: float, limited: bool) -> None:
-    """Check that the gap of an answer, if it is known, is not far above the tolerance.
+    """Check that the gap of a solution, if it is known, is not far above the tolerance.
 
-    An answer that stopped at a limit passes if the caller may have set it.
+    A solution at a limit passes if the caller may have set the limit.
 
     Raises
     ------
@@ -312,7 +311,7 @@ def check_gap(solver: str, program: str, answer: Solution, tol: float, limited: 
     stopped = limited and answer.status == cp.USER_LIMIT
     if answer.gap is not None and answer.gap > max(times * tol, least) and not stopped:
         claimed = answer.status == cp.OPTIMAL
-        advice = "a tighter tol or another solver may do" if claimed else ADVICE
+        advice = "use a tighter tol or another solver" if claimed else ADVICE
         raise SolverError(
             f"{solver} answered {program} with a relative duality gap of {answer.gap:.3g}, far "
             f"above the tolerance of {tol:g} (status {answer.status!r}); {advice}.",
@@ -322,7 +321,7 @@ def check_gap(solver: str, program: str, answer: Solution, tol: float, limited: 
 
 
 def _judged(solver: str, program: Program, answer: Solution, tol: float) -> Solution:
-    """The answer with its value, called optimal where its gap is at most ``tol``, if known."""
+    """Add the value to a solution, and set its status to optimal if its gap is at most ``tol``."""
     _check_answer(solver, program, answer)
     gap, structure = answer.gap, program.structure
     if gap is None and structure is not None:
@@ -343,7 +342,7 @@ def _check_answer(solver: str, program: Program, answer: Any) -> None:
         raise SolverError(f"{solver} returned {returned}.", solver, cp.SOLVER_ERROR)
     values: list[Any] = [answer.variables.get(name) for name in program.variables]
     if answer.status not in USABLE or any(value is None for value in values):
-        advice = _ADVICE.get(answer.status, "a looser tol or another solver may do")
+        advice = _ADVICE.get(answer.status, "try a looser tol or another solver")
         message = f"{solver} has no answer to {program.name}: status {answer.status!r}; {advice}."
         raise SolverError(message, solver, answer.status)
     for value, (name, variable) in zip(values, program.variables.items(), strict=True):
@@ -357,17 +356,17 @@ def _check_answer(solver: str, program: Program, answer: Any) -> None:
 
 def _not_finite(solver: str, program: Program, answer: Solution) -> SolverError:
     values = f"values that are not finite (status {answer.status!r})"
-    message = f"{solver} answered {program.name} with {values}; another solver may do."
+    message = f"{solver} answered {program.name} with {values}; try another solver."
     return SolverError(message, solver, answer.status)
 
 
 def _rank(answer: Solution) -> tuple[bool, float]:
-    """Answers that are optimal first, then those with the smallest gap."""
+    """Return the sort key: optimal solutions first, then by the smallest gap."""
     return answer.status != cp.OPTIMAL, np.inf if answer.gap is None else answer.gap
 
 
 def _with_residuals(program: Program, answer: Solution) -> Solution:
-    """An answer with its residuals, not called optimal where these are large."""
+    """Add the residuals to a solution, whose status is not optimal if they are large."""
     leave_values(program, answer)
     try:
         residuals = residuals_of(program.problem)
@@ -383,5 +382,5 @@ def _with_residuals(program: Program, answer: Solution) -> Solution:
 
 
 def _copied(dual: Any) -> Any:
-    """A copy of a dual, which a cone has one of for each of its arguments."""
+    """Copy a dual, which is a list for a cone of several arguments."""
     return [np.array(part) for part in dual] if isinstance(dual, list) else np.array(dual)

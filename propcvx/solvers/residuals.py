@@ -1,11 +1,11 @@
-r"""Residuals of the values that a convex CVXPY problem holds, whoever put them there.
+r"""Residuals of the current values of a convex CVXPY problem, from any source.
 
-A problem's own variables and duals are all that an answer says.  The conic form that CVXPY compiles
-has more of both, an auxiliary variable and several multipliers for every kink, and to complete an
-answer by them means to fill in the form of every cone in a solver's order and scaling.  The
+A solution consists of the problem's own variables and duals.  The conic form that CVXPY compiles
+has more of both, an auxiliary variable and several multipliers for every kink.  To complete a
+solution by them means to fill in the form of every cone in a solver's order and scaling.  The
 Lagrangian needs none of them: at given duals a point is optimal exactly if no other point has a
-smaller Lagrangian.  Where that is smooth, its gradient tells.  Elsewhere CVXPY minimizes it within
-a ball, so that every atom, cone and attribute that CVXPY has is covered without a rule of its own.
+smaller Lagrangian.  If the Lagrangian is smooth, its gradient is enough.  Otherwise CVXPY minimizes
+it within a ball, so that every atom, cone and attribute of CVXPY is covered without a special rule.
 Without the ball, a dual residual of 1e-9 would make a linear Lagrangian unbounded.
 """
 
@@ -28,16 +28,16 @@ INEQUALITIES = (kinds.Inequality, kinds.NonNeg)
 CONES = (kinds.NonNeg, kinds.SOC, kinds.PSD, kinds.ExpCone, kinds.PowCone3D, kinds.PowConeND)
 
 SMOOTH = (cp.exp, cp.huber, cp.log_sum_exp, cp.logistic)
-"""Atoms of which CVXPY's ``grad`` is the gradient everywhere, beside quadratic ones."""
+"""Atoms, in addition to quadratic ones, of which CVXPY's ``grad`` is the gradient everywhere."""
 
 WITH_MULTIPLIERS = {"nonneg", "PSD", "symmetric"}
-"""Attributes of a variable whose multipliers the gradient tells, where it has no other."""
+"""Attributes of a variable whose multipliers follow from the gradient, if there are no others."""
 
 RADIUS = 0.01
-"""Of the ball in which other Lagrangians are minimized, relative to the length of the point."""
+"""Radius of the ball in which other Lagrangians are minimized, relative to the point's length."""
 
 TOLERANCES = (1e-10, 3e-10, 1e-8, 1e-6)
-"""Of that minimization by Clarabel, the next being asked for where it does not reach one."""
+"""Tolerances of that minimization by Clarabel, tried in turn."""
 
 Terms = Sequence[tuple[Array, Any]]
 """Terms of a Lagrangian: the weights of the entries of an expression, and the expression."""
@@ -45,13 +45,13 @@ Terms = Sequence[tuple[Array, Any]]
 
 @dataclass(frozen=True)
 class Residuals:
-    r"""How far a primal and a dual point are from optimal, recomputed from the problem itself.
+    r"""Distances of a primal and a dual point from optimality, recomputed from the problem.
 
     For :math:`\min f(x)` subject to :math:`g(x) \le 0`, :math:`h(x) = 0` and :math:`s(x)` in a cone
     with Lagrangian :math:`\mathcal{L} = f + \lambda^\top g + \nu^\top h - z^\top s` (a maximization
     is negated first).  All are absolute, in the units of the problem; ``relative`` is not.
     Violations of cones are CVXPY's: the distance from the cone, and the least eigenvalue of a
-    matrix where it is negative.
+    matrix if it is negative.
 
     Attributes
     ----------
@@ -66,13 +66,13 @@ class Residuals:
     duality_gap : float or None
         :math:`|f(x) - \mathcal{L}(x, \lambda, \nu, z) + e|`, the complementarity error, which is
         the duality gap up to the dual residual.  Here e is the error of complementarity of the
-        attributes and, with kinks, that of r as a subgradient: r and e are those with the least
-        :math:`R \|r\|_2 + e`, which is what the Lagrangian falls by within a distance R of x.
+        attributes and, with kinks, the error of r as a subgradient: r and e have the least
+        :math:`R \|r\|_2 + e`, which is the fall of the Lagrangian within a distance R of x.
         None for programs with integers.
     relative : float
         Largest of the three relative to the data: the primal residual to the largest number in a
         constraint, the gap to the objective, and the dual residual times :math:`\|x\|_2`, its
-        share of the gap at that distance, likewise.  Each of these counts as at least 1.
+        part of the gap at that distance, likewise.  Each of these counts as at least 1.
     """
 
     primal_residual: float
@@ -81,7 +81,7 @@ class Residuals:
     relative: float
 
     def __str__(self) -> str:
-        """The three of them, in the units of the problem."""
+        """Format the three residuals, in the units of the problem."""
         known = ((name, value) for name, value in vars(self).items() if value is not None)
         texts = [f"{name.replace('_', ' ')} {value:.1e}" for name, value in known]
         return ", ".join(texts[:-1])
@@ -93,8 +93,8 @@ def residuals_of(problem: cp.Problem) -> Residuals:
     Parameters
     ----------
     problem : cvxpy.Problem
-        Any that is convex by CVXPY's rules (DCP), or is with integers left out, whoever solved it.
-        It has values of the variables and, unless there are integers, of the duals.
+        A problem that is convex by CVXPY's rules (DCP), apart from integers, from any solver.  It
+        has values of the variables and, unless there are integers, of the duals.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def _check_covered(problem: cp.Problem) -> None:
 
 
 def _terms(constraint: cp.Constraint) -> Terms:
-    """The terms of a constraint in the Lagrangian, with the sign that CVXPY gives its duals."""
+    """Return the terms of a constraint in the Lagrangian, with CVXPY's signs of duals."""
     duals = [part.value for part in constraint.dual_variables]
     if any(dual is None for dual in duals):
         raise ResidualsError(
@@ -172,12 +172,12 @@ def _terms(constraint: cp.Constraint) -> Terms:
 
 
 def _sum(terms: Terms) -> float:
-    """The weighted sum of all entries, of complex ones the real part."""
+    """Compute the weighted sum of all entries, and of complex entries the real part."""
     return float(sum(np.real(np.vdot(weights, _dense(part))) for weights, part in terms))
 
 
 def _dual_violation(constraint: Any) -> float:
-    """Violation of the dual cone by the dual of a constraint."""
+    """Compute the violation of the dual cone by the dual of a constraint."""
     if isinstance(constraint, EQUATIONS):
         return 0.0
     if isinstance(constraint, INEQUALITIES):
@@ -187,7 +187,7 @@ def _dual_violation(constraint: Any) -> float:
 
 
 def _outside(variable: cp.Variable) -> Iterator[Array]:
-    """How far each attribute is violated; of several, CVXPY projects on none."""
+    """Yield the violation of each attribute; of several, CVXPY projects on none."""
     given: dict[str, Any] = {name: on for name, on in variable.attributes.items() if on}
     if "bounds" in given:  # which may be expressions
         given["bounds"] = [_dense(bound) for bound in given["bounds"]]
@@ -197,9 +197,9 @@ def _outside(variable: cp.Variable) -> Iterator[Array]:
 
 
 def _within_ball(variables: list[Any], lagrangian: Terms, radius: float) -> tuple[float, float]:
-    """Norm of the best subgradient, and its error: from what the Lagrangian falls by in the ball.
+    """Compute the norm of the best subgradient, and its error, by minimization in the ball.
 
-    The norm is the dual of being in the ball.  Negative weights of what is not linear, which would
+    The norm is the dual of the ball constraint.  Negative weights of nonlinear terms, which would
     not be convex, count as dual violations only.
     """
     here = _sum(lagrangian)
@@ -225,7 +225,7 @@ def _within_ball(variables: list[Any], lagrangian: Terms, radius: float) -> tupl
 
 
 def _has_gradient(problem: cp.Problem) -> bool:
-    """Whether the Lagrangian has a gradient, which CVXPY and the attributes tell."""
+    """Check whether the Lagrangian has a gradient, by CVXPY and the attributes."""
     leaves = (*problem.variables(), *problem.parameters(), *problem.constants())
     parts = [part for c in (problem.objective, *problem.constraints) for part in c.args]
     given = [{name for name, on in v.attributes.items() if on} for v in problem.variables()]
@@ -244,7 +244,7 @@ def _is_smooth(expression: Any) -> bool:
 
 
 def _by_gradient(variables: list[Any], lagrangian: Terms) -> tuple[float, float]:
-    """Largest entry of the gradient but for the attributes' multipliers, and their error."""
+    """Compute the largest entry of the gradient less attributes' multipliers, and their error."""
     slopes = {variable: np.zeros(variable.size) for variable in variables}
     for weights, expression in lagrangian:
         for variable, jacobian in expression.grad.items():
@@ -255,7 +255,7 @@ def _by_gradient(variables: list[Any], lagrangian: Terms) -> tuple[float, float]
 
 
 def _without_multiplier(variable: cp.Variable, slopes: Array) -> tuple[Array, float]:
-    """What of a gradient no multiplier takes up, and the product of that which does."""
+    """Return the gradient without the part of multipliers, and the product of that part."""
     slope, attributes = np.reshape(slopes, variable.shape, order="F"), variable.attributes
     if not np.isfinite(slope).all():
         return slope, np.nan
@@ -267,11 +267,11 @@ def _without_multiplier(variable: cp.Variable, slopes: Array) -> tuple[Array, fl
 
 
 def _dense(value: Any) -> Array:
-    """The value of an expression, or a value, which CVXPY may give as a sparse matrix."""
+    """Convert the value of an expression, or a value, which may be sparse, to a dense array."""
     value = getattr(value, "value", value)
     return np.asarray(value.toarray() if sparse.issparse(value) else value)
 
 
 def _largest(amounts: Any) -> float:
-    """Largest amount, NaN where one is NaN."""
+    """Return the largest amount; NaN if one is NaN."""
     return float(np.max(np.abs(_dense(amounts)), initial=0.0))

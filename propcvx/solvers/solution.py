@@ -13,7 +13,7 @@ from propcvx.solvers.residuals import Residuals
 from propcvx.text import Readable
 
 ADVICE = "scale the features, or use a smaller C, a looser tol or another solver"
-"""What to try where a solver stopped before its tolerance."""
+"""Advice if a solver stopped before its tolerance."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Solution(Readable):
         The tolerance that was given.
     gap : float or None
         Relative duality gap between feasible points, which is compared with ``tol``; None for
-        programs whose structure does not say how to make an answer feasible.
+        programs whose structure cannot make a solution feasible.
     residuals : Residuals or None
         Recomputed from the problem; None with ``residuals=False``, or if a part of the problem is
         not covered, which an ``UncheckedResidualsWarning`` names.
@@ -79,7 +79,7 @@ class Solution(Readable):
     warm_start: Any = None
 
     def __str__(self) -> str:
-        """How it ended, how good it is, and what it has; the names of arrays with their shapes."""
+        """Format the status, the residuals, and the names of arrays with their shapes."""
         gap = "" if self.gap is None else f"; relative duality gap {self.gap:.1e}"
         iterations = "" if self.iterations is None else f"{self.iterations} iterations; "
         return "\n".join(
@@ -101,7 +101,7 @@ class Solution(Readable):
 
 
 def _shapes(arrays: Mapping[str, Any]) -> str:
-    """Names, each with its shape unless it is one number; a cone's dual has several parts."""
+    """Format names, each with its shape unless it is a number; a cone's dual has several parts."""
     parts = {
         f"{name}[{place}]" if isinstance(value, list) else name: np.shape(part)
         for name, value in arrays.items()

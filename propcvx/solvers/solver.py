@@ -1,4 +1,4 @@
-"""What the table of solvers says of each."""
+"""The entries of the table of solvers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OWN_TOL = 1e-8
 
 @dataclass(frozen=True)
 class Solver:
-    """One entry of the table, or a solver of your own to hand to ``solver=``.
+    """One entry of the table, or a solver of your own for ``solver=``.
 
     Attributes
     ----------
@@ -38,17 +38,17 @@ class Solver:
     classes : frozenset of ProblemClass
         Classes of problem that it can solve, for general solvers.
     accepts : callable, optional
-        Whether it knows a structure, for specialized solvers.
+        Whether it supports a structure, for specialized solvers.
     known_options : frozenset of str, optional
-        Names of its options, others being refused; None where the solver refuses them itself.
+        Names of its options, others being refused; None if the solver refuses them itself.
     time_limit : str
-        The option for a limit in seconds; empty where there is none, or none is known.
+        The option for a limit in seconds; empty if there is none, or none is known.
     module : str
-        The module that has to be importable.
+        The module that must be importable.
     package : str
-        What to ``pip install`` for that.
+        The package to ``pip install`` for the module.
     license : str
-        Its license, by SPDX name where it has one.
+        Its license, by SPDX name if it has one.
     """
 
     name: str
@@ -69,14 +69,14 @@ class Solver:
 
     @property
     def version(self) -> str:
-        """Version of the package it comes with; empty where that is not installed."""
+        """Version of the solver's package; empty if it is not installed."""
         try:
             return version(self.package)
         except PackageNotFoundError:
             return ""
 
     def answer(self, program: Program, options: dict[str, Any], warm: Any) -> Solution:
-        """What ``run`` returns, with the time of the call where it tells none."""
+        """Call ``run``, and add the time of the call if it reports none."""
         start = perf_counter()
         answer = self.run(program, options, warm)
         seconds = perf_counter() - start
@@ -87,7 +87,7 @@ class Solver:
     def options(
         self, tol: float, given: Mapping[str, Any], seconds: float = math.inf
     ) -> dict[str, Any]:
-        """The solver's own options for a tolerance and a time limit, with the given ones over them.
+        """Return the solver's options for a tolerance and a time limit, overridden by given ones.
 
         Raises
         ------
@@ -113,22 +113,22 @@ class Solver:
         return {**chosen, **given}
 
     def default_options(self) -> dict[str, Any]:
-        """Options of its default accuracy: none, where the solver has one itself."""
+        """Return the options of the default accuracy; none if the solver has its own default."""
         return {} if self.classes else self.options_of(OWN_TOL)
 
     def can_solve(self, program: Program) -> bool:
-        """Whether the program is of a class, or has the structure, that it solves."""
+        """Check whether the program is of a class, or has the structure, that it solves."""
         if program.structure and self.accepts and self.accepts(program.structure):
             return True
         return program.problem_class in self.classes
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question after a name that is not known: whether the nearest one that is was meant."""
+    """Return the question whether the known name nearest to an unknown name was meant."""
     nearest = get_close_matches(name, known, 1)
     return f" (did you mean {nearest[0]!r}?)" if nearest else ""
 
 
 def same(*names: str) -> OptionsOf:
-    """All these options at the tolerance."""
+    """Return a function that sets all these options to the tolerance."""
     return partial(dict.fromkeys, names)

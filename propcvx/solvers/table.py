@@ -1,4 +1,4 @@
-"""The table of solvers, who can solve what, and the rule behind ``solver="auto"``."""
+"""The table of solvers with their problem classes, and the rule of ``solver="auto"``."""
 
 from __future__ import annotations
 
@@ -40,22 +40,23 @@ MIQP = MILP | {ProblemClass.MIQP}
 
 
 HIGHS_STEPS = 100_000
-"""Of its method for quadratic programs: a second with tens of variables."""
+"""Iteration limit of HiGHS for quadratic programs, some of which do not end without it: a second
+with tens of variables."""
 
 
 def highs_options(tol: float) -> dict[str, Any]:
-    """HiGHS takes none below 1e-10, and without a limit some quadratic programs never end."""
+    """Return tolerances of at least 1e-10, the least of HiGHS, and an iteration limit."""
     names = ("primal_feasibility_tolerance", "dual_feasibility_tolerance", "mip_rel_gap")
     tolerances = dict.fromkeys((*names, "mip_feasibility_tolerance"), max(tol, 1e-10))
     return {**tolerances, "qp_iteration_limit": HIGHS_STEPS}
 
 
 def scip_options(tol: float) -> dict[str, Any]:
-    """The relative gap, and SCIP's own range for the violation of constraints."""
+    """Return the relative gap, and the violation of constraints in SCIP's own range."""
     return {"limits/gap": tol, "numerics/feastol": min(max(tol, 1e-9), 1e-3)}
 
 
-# Names of options of solvers whose interfaces drop all others without a word.
+# Names of options of solvers whose interfaces silently drop all others.
 DAQP_OPTIONS = (
     "primal_tol dual_tol zero_tol pivot_tol progress_tol cycle_tol iter_limit fval_bound eps_prox "
     "eta_prox"
@@ -73,10 +74,10 @@ def through_cvxpy(
     time_limit: str = "",
     module: str | None = None,
 ) -> Solver:
-    """A solver that CVXPY reaches, by CVXPY's name in small letters.
+    """Return a solver that CVXPY reaches, by CVXPY's name in small letters.
 
-    Names of options are separated by spaces; ``tolerances`` are those that get the tolerance, or
-    a function that gives the options for it.
+    Names of options are separated by spaces; ``tolerances`` are the options that get the tolerance,
+    or a function that returns the options for it.
     """
     known = None if known_options is None else frozenset([BACKEND, *known_options.split()])
     return Solver(
@@ -110,7 +111,7 @@ GENERAL = (
         "scip", MIQP, "Apache-2.0", scip_options, time_limit="limits/time", module="pyscipopt"
     ),
 )
-"""General solvers; any other that CVXPY reaches can be asked for by its name."""
+"""General solvers; any other solver that CVXPY reaches can be called by its name."""
 
 
 def specialized(
@@ -120,7 +121,7 @@ def specialized(
     where: Callable[[Any], bool] = lambda known: True,
     known_options: frozenset[str] | None = frozenset({"max_iter"}),
 ) -> Solver:
-    """A solver of the package's own for one structure, where it holds."""
+    """Return a solver of the package for one structure, under a condition on it."""
     return Solver(
         name,
         run,
@@ -159,24 +160,24 @@ IN_TURN: Mapping[ProblemClass, tuple[str, ...]] = {
     ProblemClass.MILP: ("highs", "scip"),
     ProblemClass.MIQP: ("scip",),
 }
-"""What ``"auto"`` asks for a class of problem, in turn; Clarabel for those that are not here."""
+"""Solvers that ``"auto"`` calls in turn, by class of problem; Clarabel for all other classes."""
 
 TEACHING_SIZE = (1000, 64)
-"""Up to so many instances and unknown weights a program is solved as it stands, through CVXPY."""
+"""Number of instances and unknown weights up to which a program is solved through CVXPY."""
 
 FEW_FEATURES = 0.1
-"""Beyond it, an SVM with at most this share of features per instance is for Newton's method."""
+"""Features per instance up to which a larger SVM is solved by Newton's method."""
 
 
 def automatic(program: Program) -> tuple[str, ...]:
-    """Names of solvers for a program, the next being asked where one fails or stops early.
+    """Return names of solvers for a program, to be called in turn if one fails or stops early.
 
-    Up to ``TEACHING_SIZE`` an SVM, a logistic model and a master of one cut are
-    solved as they stand, through CVXPY, and a solver that knows their structure is asked last;
-    beyond it, it is asked first.  So is InvCal's own with more bags than that and few features.
-    Others are asked first at any size: the master of several cuts is a new program at every cut,
-    which takes longer to compile than to solve.  Solvers that are not installed are left out,
-    unless none is: then they are named as what to install.
+    Up to ``TEACHING_SIZE`` an SVM, a logistic model and a master of one cut are solved through
+    CVXPY, and a solver for their structure is the last in the list; beyond it, it is the first.  So
+    is InvCal's own solver with more bags than that and few features.  Other specialized solvers are
+    the first at any size: the master of several cuts is a new program at every cut, which takes
+    longer to compile than to solve.  Solvers that are not installed are omitted.  If none is
+    installed, all are named.
 
     Examples
     --------
@@ -192,7 +193,7 @@ def automatic(program: Program) -> tuple[str, ...]:
 
 
 def _in_turn(program: Program) -> tuple[str, ...]:
-    """The names, whether installed or not."""
+    """Return the names, also of solvers that are not installed."""
     general = IN_TURN.get(program.problem_class, ("clarabel",))
     known = [row.name for row in SPECIALIZED if row.accepts and row.can_solve(program)]
     match program.structure:
@@ -219,7 +220,7 @@ def _in_turn(program: Program) -> tuple[str, ...]:
 
 
 def solvers_for(program: Program) -> list[str]:
-    """Names of the installed solvers of the table that can solve a program.
+    """Return the names of the installed solvers of the table that can solve a program.
 
     Examples
     --------
@@ -234,9 +235,9 @@ def solvers_for(program: Program) -> list[str]:
 
 
 def named_solver(solver: Any) -> Solver | None:
-    """The solver that a name stands for, or the solver itself; None where there is none.
+    """Return the solver of a name, or the solver itself; None if there is none.
 
-    Any other solver that CVXPY has installed is one without options for a tolerance.
+    Any other solver that CVXPY has installed has no options for a tolerance.
     """
     if not isinstance(solver, str):
         return solver if isinstance(solver, Solver) else None
@@ -249,12 +250,12 @@ def named_solver(solver: Any) -> Solver | None:
 
 
 def find_solver(solver: str | Solver, program: Program) -> Solver:
-    """The solver of a name, checked to be installed and able to solve the program.
+    """Return the solver of a name, checked to be installed and able to solve the program.
 
     Raises
     ------
     UnsupportedSolverError
-        Otherwise; the message says which solvers can.
+        Otherwise; the message names solvers that can.
     """
     row = named_solver(solver)
     if row is None:
@@ -264,7 +265,7 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
             f"{solvers_for(program)} can solve {program.name}."
         )
     if not row.can_solve(program):
-        reason = "" if row.classes else ": it knows one structure, which no variant has"
+        reason = "" if row.classes else ": it supports one structure, which no variant has"
         raise UnsupportedSolverError(
             f"solver {row.name!r} cannot solve {program.name} ({program.problem_class.value})"
             f"{reason}; {solvers_for(program)} can."

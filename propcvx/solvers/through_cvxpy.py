@@ -16,23 +16,23 @@ from propcvx.programs import Program
 from propcvx.solvers.solution import Solution
 
 LICENSE = re.compile(r"licen[cs]e|size limits|too many rows and columns", re.IGNORECASE)
-"""What commercial solvers say where a license is missing, or does not reach for the size."""
+"""Pattern of the errors of commercial solvers if a license is missing or too small."""
 
 BACKEND = "canon_backend"
-"""The option that is CVXPY's and not the solver's: who brings a program into the solver's form."""
+"""The option of CVXPY, not of the solver: the backend that compiles a program."""
 
 NO_BOUND = {"PIQP": 1e30}
-"""From where on solvers take bounds for none; PIQP prints it to the terminal, too."""
+"""Size from which solvers treat bounds as infinite; PIQP also prints a warning."""
 
 NEVER_WARM = ("PROXQP",)
-"""Solvers whose warm start in CVXPY fails: it calls an update that the solver does not have."""
+"""Solvers whose warm start fails in CVXPY, which calls an update that the solver does not have."""
 
 
 def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_name: str) -> Solution:
     """Compile the problem (once; later calls only fill in parameters) and run the solver.
 
-    CVXPY keeps a solver's state in the problem, so what a later call begins from is the problem:
-    any other ``warm`` is a cold start.
+    CVXPY keeps a solver's state in the problem, so ``warm`` must be the problem; any other ``warm``
+    is a cold start.
     """
     of_solver = {name: value for name, value in options.items() if name != BACKEND}
     verbose = of_solver.pop("verbose", False)
@@ -44,7 +44,9 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
         if cvxpy_name in NO_BOUND:
             largest = np.abs(np.append(data["b"], data["G"])).max(initial=0.0)
             if largest >= NO_BOUND[cvxpy_name]:
-                raise ValueError(f"a bound of {largest:.3g} is none to it; scale the problem")
+                raise ValueError(
+                    f"the solver treats a bound of {largest:.3g} as infinite; rescale the problem"
+                )
         built = perf_counter()
         raw = chain.solve_via_data(
             problem,
@@ -76,7 +78,7 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
 
 
 def was_interrupted(raw: Any) -> bool:
-    """Whether a solver with its own handler, SCS, OSQP, ECOS or SCIP, has ended by Ctrl-C."""
+    """Check whether Ctrl-C has ended a solver with its own handler: SCS, OSQP, ECOS or SCIP."""
     match raw:
         case {"info": {"status": "interrupted"} | {"exitFlag": -4}}:
             return True
@@ -88,7 +90,7 @@ def was_interrupted(raw: Any) -> bool:
 def failure_of(
     name: str, program: Program, error: Exception, options: Iterable[str]
 ) -> PropCVXError:
-    """What a solver raised, under its name; an ``InputError`` where it quotes an option."""
+    """Convert the error of a solver, adding its name; an ``InputError`` if it quotes an option."""
     if isinstance(error, PropCVXError):
         return error
     refused = [each for each in options if re.search(rf"['\"(]{re.escape(each)}['\",]", str(error))]
@@ -100,7 +102,7 @@ def failure_of(
 
 
 def _swallowed(raw: Any) -> Exception | None:
-    """The error of a commercial solver that CVXPY's interface drops: its model is asked again."""
+    """Return the error of a commercial solver that CVXPY's interface drops, from its model."""
     model = raw.get("model") if isinstance(raw, dict) else None
     ask = getattr(model, "optimize", None) or getattr(model, "solve", None)
     try:
@@ -110,7 +112,7 @@ def _swallowed(raw: Any) -> Exception | None:
 
 
 def _status(problem: cp.Problem) -> str:
-    """CVXPY's status, but for what it calls inaccurate: SCIP at its gap, and SCS at its limit."""
+    """Return CVXPY's status, with corrections of inaccurate ones: SCIP's gap and SCS's limit."""
     match getattr(problem.solver_stats, "extra_stats", None):
         case {"scip_status": "gaplimit"}:
             return str(cp.OPTIMAL)

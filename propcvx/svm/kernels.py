@@ -28,22 +28,22 @@ from propcvx.errors import IllPosedWarning, InputError, warn
 KernelName = str | Callable[..., Any]
 
 KERNELS = ("linear", "rbf", "exponential", "poly", "precomputed")
-"""Names of kernels; a callable ``kernel(X, Z) -> Gram matrix`` will do as well."""
+"""Names of kernels; alternatively, use a callable ``kernel(X, Z) -> Gram matrix``."""
 
 WITH_GAMMA = ("rbf", "exponential", "poly")
-"""Those that have the coefficient ``gamma``."""
+"""Names of kernels with the coefficient ``gamma``."""
 
 RANK_TOLERANCE = 1e-10
-"""Pivots below this share of their own diagonal entry are numerically zero: where F ends."""
+"""Pivot, relative to its diagonal entry, below which it is numerically zero and F ends."""
 
 PSD_TOLERANCE = 1e-7
-"""A Gram matrix may have eigenvalues down to minus this share of the largest one."""
+"""Size of negative eigenvalues of a Gram matrix, relative to the largest, that is accepted."""
 
 WORTH_SAYING = 1e-4
-"""A share of a bound that what is left out of K may cost without a warning."""
+"""Fraction of a bound that the omitted part of K may cost without a warning."""
 
 BLOCK = 256
-"""Rows at a time of what is left out of a Gram matrix, of which half is computed."""
+"""Number of rows at a time of the omitted part of a Gram matrix, of which half is computed."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Kernel:
         check_number("coef0", self.coef0)
 
     def __call__(self, X: Any, Z: Any) -> Array:
-        """Gram matrix of shape (len(X), len(Z))."""
+        """Compute the Gram matrix, shape (len(X), len(Z))."""
         if callable(self.name):
             return np.asarray(self.name(X, Z), dtype=np.float64)
         if self.name == "precomputed":
@@ -96,22 +96,21 @@ class Kernel:
 
 @dataclass(frozen=True)
 class FeatureMap:
-    r"""Features F of the training instances, and what new ones are compared with.
+    r"""Features F of the training instances, and the data to compute features of new instances.
 
     Attributes
     ----------
     kernel : Kernel
     features : array of shape (n_instances, rank)
-        F, with :math:`F F^\top = K`; empty in a fitted estimator, which needs it no more.
+        F, with :math:`F F^\top = K`; empty in a fitted estimator, which does not need it.
     left_out : float
         A bound on the largest eigenvalue of :math:`K - F F^\top`; see :meth:`share_of_bounds`.
     pivots : int array of shape (rank,), or None for the linear kernel
         The training instances P; :math:`F_P` is lower triangular.
     solved : dict
-        What methods keep of problems that they have solved on these features, for the next fit on
-        them; empty in a fitted estimator.
+        Solutions of problems on these features, for the next fit; empty in a fitted estimator.
     training : array or None
-        In a fitted estimator the training instances, where the kernel of new ones asks for them.
+        The training instances in a fitted estimator, if the kernel of new instances needs them.
     """
 
     kernel: Kernel
@@ -131,13 +130,13 @@ class FeatureMap:
             The training instances.
         kernel : Kernel
         matrices : float
-            How many matrices as large as the Gram matrix must fit into memory: 2 for the factor,
-            and more for what is done with it.
+            Number of matrices as large as the Gram matrix that must fit into memory: 2 for the
+            factor, and more for later computations.
 
         Raises
         ------
         GramMatrixMemoryError
-            If they would not fit; nothing has been allocated.
+            If they do not fit; nothing has been allocated.
         InputError
             If the Gram matrix is not square, symmetric, finite and positive semidefinite.
         """
@@ -154,13 +153,12 @@ class FeatureMap:
         return cls(kernel, read_only(features), left_out, pivots)
 
     def lifted(self, intercept: str, weights: Array | None = None) -> tuple[Array, Array]:
-        """Features of a program without bias, and the mean that was taken from them.
+        """Return the features of a program without bias, and the mean that was subtracted.
 
         Parameters
         ----------
         intercept : "center", "constant" or "none"
-            What stands in for the bias: features less their mean, one more feature that is 1, or
-            nothing.
+            Replacement of the bias: centered features, one more feature that is 1, or nothing.
         weights : array of shape (n_instances,), optional
             Weights of the instances in the mean.
         """
@@ -174,13 +172,13 @@ class FeatureMap:
         return read_only(features - mean), mean
 
     def without_features(self, training: Any) -> FeatureMap:
-        """What new instances are compared with, the training instances in the order given."""
+        """Drop the features, and keep the training instances that new instances need."""
         compared = self.kernel.name not in ("linear", "precomputed")
         none = np.empty((0, self.features.shape[1]))
         return FeatureMap(self.kernel, none, training=training.copy() if compared else None)
 
     def dual_coefficients(self, weights: Array) -> Array:
-        r"""Coefficients c of the training instances with :math:`F w = K c`, 0 but for the pivots.
+        r"""Compute coefficients c with :math:`F w = K c`, which are 0 except for the pivots.
 
         Parameters
         ----------
@@ -197,7 +195,7 @@ class FeatureMap:
         return coefficients
 
     def share_of_bounds(self, C: float, multiple: float = 1.0) -> float:
-        r"""Share of a lower bound for F that is a lower bound for K, with a warning if it is small.
+        r"""Compute the fraction of a lower bound for F that holds for K, and warn if it is small.
 
         Let :math:`g_K(y) = \max_{0 \le \alpha \le C} \alpha^\top 1 - \tfrac12 v^\top K v` with
         :math:`v = y \circ \alpha`, let :math:`\lambda` be at least the largest eigenvalue of
@@ -220,7 +218,7 @@ class FeatureMap:
         C : float
             Weight of the loss of an instance, the largest one.
         multiple : float
-            By what :math:`\lambda` is multiplied.
+            Factor of :math:`\lambda`.
         """
         share = 1.0 / (1.0 + 2.0 * C * multiple * self.left_out)
         if share < 1.0 - WORTH_SAYING:
@@ -234,11 +232,11 @@ class FeatureMap:
 
 
 def unit_of(features: Array, C: Weight = np.inf) -> float:
-    r"""Factor u of the features with which an SVM is posed.
+    r"""Compute the factor u by which features are multiplied in an SVM.
 
     In :math:`u F`, :math:`C / u^2`, :math:`\alpha / u^2` and :math:`w / u` the problem is the same.
-    Instances of mean square one keep its numbers near 1, and with them a solver's rounding errors,
-    whatever the scale of the features.
+    Instances of mean square one keep the numbers of the problem near 1, and a solver's rounding
+    errors independent of the scale of the features.
 
     Parameters
     ----------
@@ -257,7 +255,7 @@ def unit_of(features: Array, C: Weight = np.inf) -> float:
 
 
 def check_gram(gram: Array, n_instances: int) -> Array:
-    """Return a copy of the Gram matrix, exactly symmetric, or raise what is wrong with it."""
+    """Return a copy of the Gram matrix, exactly symmetric, or raise if it is invalid."""
     if gram.shape != (n_instances, n_instances):
         raise InputError(
             f"the Gram matrix must be square, one row and column per instance "
@@ -278,11 +276,11 @@ def check_gram(gram: Array, n_instances: int) -> Array:
 
 
 def factor(gram: Array) -> tuple[Array, float, Indices]:
-    r"""Factor of a Gram matrix, :math:`K = F F^\top`, what it leaves out, and its pivots.
+    r"""Factor a Gram matrix, :math:`K = F F^\top`; return also the omitted part and the pivots.
 
     The matrix :math:`D^{-1} K D^{-1}` with a diagonal of one is factored, and the factor's rows are
-    multiplied by D.  A matrix that is semidefinite only beside its largest entries, as centering
-    leaves it where instances differ much in size, is factored in the unit of these.
+    multiplied by D.  A matrix that is semidefinite only relative to its largest entries, as after
+    centering if instances differ much in size, is factored in the unit of these entries.
 
     Parameters
     ----------
@@ -294,7 +292,7 @@ def factor(gram: Array) -> tuple[Array, float, Indices]:
     features : array of shape (n_instances, rank)
         F.  Where K has eigenvalues below zero, down to ``PSD_TOLERANCE``, they are 0 in F F'.
     left_out : float
-        The Frobenius norm of K - F F', without what is rounding beside an instance's own diagonal.
+        The Frobenius norm of K - F F', without rounding errors relative to the diagonal entries.
     pivots : int array of shape (rank,)
         The instances whose rows of F, in this order, are a lower triangular matrix.
 
@@ -327,7 +325,7 @@ def factor(gram: Array) -> tuple[Array, float, Indices]:
 
 
 def _pivoted_cholesky(gram: Array, units: Array) -> tuple[Array, Indices, float, float]:
-    """Features, pivots, the largest entry of K - F F', and its norm in the units.
+    """Compute features, pivots, the largest entry of K - F F', and its norm in the units.
 
     Only the lower triangle is changed.
     """
@@ -341,7 +339,7 @@ def _pivoted_cholesky(gram: Array, units: Array) -> tuple[Array, Indices, float,
 
 
 def _left(gram: Array, features: Array, others: Indices, units: Array) -> tuple[float, float]:
-    """Largest entry and norm of K - F F', 0 in the rows of pivots; K is read above its diagonal."""
+    """Compute the largest entry and norm of K - F F', reading K above its diagonal."""
     largest, squares = 0.0, 0.0
     rounding = len(gram) * np.finfo(np.float64).eps
     for start in range(0, len(others), BLOCK):
@@ -355,14 +353,14 @@ def _left(gram: Array, features: Array, others: Indices, units: Array) -> tuple[
 
 
 def _warn_if_lost(diagonal: Array, features: Array, largest: float) -> None:
-    """Warn of instances that are not zero, and whose features are not those of K."""
+    """Warn of nonzero instances whose features do not match K."""
     zero = len(diagonal) * np.finfo(np.float64).eps * largest
     apart = np.abs(diagonal - np.square(features).sum(axis=1))
     lost = (diagonal > zero) & (apart > np.sqrt(PSD_TOLERANCE) * diagonal)
     if lost.any():
         warn(
-            f"the Gram matrix is positive semidefinite only beside its largest entries, and in "
-            f"{int(lost.sum())} of {len(lost)} instances the features differ from it by more than "
-            "a few digits; scale the instances before the kernel, or leave out the largest.",
+            f"the Gram matrix is positive semidefinite only relative to its largest entries, and "
+            f"in {int(lost.sum())} of {len(lost)} instances the features differ from it by more "
+            "than a few digits; scale the instances before the kernel, or drop the largest.",
             IllPosedWarning,
         )

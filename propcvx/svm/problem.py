@@ -1,4 +1,4 @@
-"""The problem of proportion-SVM, which labelings and separators are solutions of."""
+"""The problem of proportion-SVM over labelings and separators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
 from propcvx.svm.step import Separator
 
 MOST_SWAPPED = 100
-"""Instances of each label of a bag that swaps are tried of: those that cost least to flip."""
+"""Number of instances per bag and label for which swaps are tried: the least cost to flip."""
 
 
 @dataclass(frozen=True)
@@ -49,39 +49,39 @@ class PropSVM:
     def best_labeling(
         self, scores: Array, C: float | None = None, ties: Array | None = None
     ) -> Array:
-        r"""The labels for fixed scores, with C* in place of C where it is given.
+        r"""Compute the best labels for fixed scores, with another C* instead of C if passed.
 
-        They minimize :math:`C \sum_i L(y_i, s_i) + \sum_k c_k`, with :math:`c_k` what the bags
-        cost.  Of equal scores, those with larger ``ties`` are positive first.
+        They minimize :math:`C \sum_i L(y_i, s_i) + \sum_k c_k`, with :math:`c_k` the costs of the
+        bags.  Of equal scores, those with larger ``ties`` are positive first.
         """
         weights = np.broadcast_to(self.weights / (C or self.C), self.bags.n_bags)
         loss = self.instance_loss
         return best_labeling(scores, self.bags, self.loss, weights, instance_loss=loss, ties=ties)
 
     def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
-        """Value of eq:pSVM_2, with C* in place of C where it is given."""
+        """Compute the value of eq:pSVM_2, with another C* instead of C if passed."""
         errors = float(self.instance_loss.of(labeling, separator.scores).sum())
         norm = 0.5 * float(separator.weights @ separator.weights)
         return norm + (C or self.C) * errors + self.cost(labeling)
 
     def relabel(self, labeling: Array, separator: Separator, C: float) -> tuple[Array, int]:
-        """The labeling step after a labeling, and how many labels it changes."""
+        """Run the labeling step; return the new labeling and the number of changed labels."""
         relabeled = self.best_labeling(separator.scores, C, separator.ties)
         return relabeled, int(np.count_nonzero(relabeled != labeling))
 
     @cached_property
     def costs(self) -> tuple[Array, ...]:
-        """What each bag costs with 0, 1, ..., :math:`n_k` positives; infinite if not allowed."""
+        """Cost of each bag with 0, 1, ..., :math:`n_k` positives; infinite if infeasible."""
         return self.loss.costs(self.bags, self.weights)
 
     def cost(self, labeling: Array) -> float:
-        """What the bags cost for a labeling; infinite if a count is not allowed."""
+        """Compute the costs of the bags for a labeling; infinite if a count is infeasible."""
         return self.loss.total(self.bags, self.weights, labeling)
 
     def swaps(self, labeling: Array, changes: Array) -> Indices:
-        """A positive and a negative instance of the same bag, in rows.
+        """List pairs of a positive and a negative instance of the same bag, in rows.
 
-        ``changes`` is what the flip of each label adds to the losses.
+        ``changes`` is the change of the losses by the flip of each label.
         """
         pairs = [
             np.meshgrid(*(_first(free[labeling[free] == sign], changes) for sign in (1.0, -1.0)))
@@ -90,7 +90,7 @@ class PropSVM:
         return np.vstack([np.column_stack([up.ravel(), down.ravel()]) for up, down in pairs])
 
     def flips(self, labeling: Array) -> tuple[Indices, Array]:
-        """Single instances whose other label is allowed, in rows, and what the bags then cost."""
+        """List instances with a feasible flip, in rows, and the costs of the bags after it."""
         now, counts = self.cost(labeling), self.bags.positives_of(labeling)
         after = np.full(len(labeling), np.inf)
         for free, cost, count in zip(self.bags.free, self.costs, counts, strict=True):
@@ -104,7 +104,7 @@ class PropSVM:
         return FeasibleLabelings.allowed_by(self.loss, self.bags)
 
     def allowed(self, labeling: Array) -> Array:
-        """The labeling, or where its counts have an infinite loss the nearest in each bag."""
+        """Return the labeling, or the nearest in each bag whose counts have an infinite loss."""
         return self.feasible.best(labeling)
 
 

@@ -1,4 +1,4 @@
-"""The SVM of a fixed labeling, with a bias and without; its record, and a memory of them."""
+"""The SVM of a fixed labeling, with and without a bias, its record, and a cache of records."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class Separator:
     Attributes
     ----------
     labeling : array of shape (n_instances,)
-        Of -1 and +1; real-valued where a relaxation is rounded so.
+        Entries -1 and +1; real-valued for soft roundings of a relaxation.
     weights : array of shape (rank,)
         The weights w over the features.
     bias : float
     scores : array of shape (n_instances,)
-        Of the instances, bias included.
+        Scores of the instances, bias included.
     value : float
-        The objective that the labeling has with it, what the bags cost included.
+        The objective value of labeling and separator, costs of bags included.
     duals : array of shape (n_instances,), optional
-        :math:`v = y \circ \alpha` of the SVM dual, where that is what was solved.
+        :math:`v = y \circ \alpha` of the SVM dual, if the dual was solved.
     ties : array of shape (n_instances,), optional
-        Of instances with equal scores, those where this is larger are labeled +1 first.
+        Of instances with equal scores, those with larger ``ties`` are labeled +1 first.
     gap : float
-        By how much its objective may exceed the best one for its labeling.
+        Largest excess of the objective over the optimal value for its labeling.
     solver, status : str
-        Who answered, and how.
+        The solver that answered, and its status.
     warm_start : object
         Where the solver ended, for the next call.
     """
@@ -65,28 +65,28 @@ Known = dict[Hashable, Separator]  # answers by labeling and C
 Solved = MutableMapping[Hashable, Known]  # of steps on the same features, by solver and tolerance
 
 BETTER = 1e-9
-"""A value counts as lower if it is by more than this share."""
+"""Relative difference above which a value counts as lower."""
 
 SIGNS = np.array([1.0, -1.0])
 
 MOST_REMEMBERED = 2000
-"""With more instances than this nothing is kept: a separator holds several numbers for each."""
+"""Number of instances above which nothing is cached, as a separator has several numbers each."""
 
 
 def bits_of(labeling: Array) -> bytes:
-    """A labeling of -1 and +1, as a key."""
+    """Convert a labeling of -1 and +1 to a key."""
     return np.packbits(labeling > 0.0).tobytes()
 
 
 @dataclass(frozen=True)
 class SVMStep:
-    r"""Solves the SVM of a fixed labeling; built once, re-solved for every labeling and C.
+    r"""Solver of the SVM of a fixed labeling; built once, solved again for every labeling and C.
 
-    Where zero has a primal objective as small as that of w, up to the solver's gap, w is taken as
-    zero: the labeling step then does not sort a solver's errors.  All scores are equal, all
-    labelings with its counts as good, and of them it takes the one along the difference of the
-    classes' means: by the order of the instances, all starts would go the same way from there, and
-    with the labels before, w would stay zero.
+    If w = 0 has a primal objective as small as the solution, up to the solver's gap, w is set to
+    zero, so that the labeling step does not sort a solver's errors.  All scores are then equal, and
+    all labelings with the same counts equally good.  The step chooses the labeling along the
+    difference of the class means: with the order of the instances, all starts would continue in the
+    same way, and with the previous labels, w would stay zero.
 
     With a bias the problem is invariant to translations, so it is solved in features of mean zero
     and mean square one: a solver's rounding errors then depend on neither the distance to the
@@ -107,7 +107,7 @@ class SVMStep:
     loss: InstanceLoss = HINGE
 
     def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
-        """Solve, from where the separator before ended, and take the bias that is best for w."""
+        """Solve with a warm start from the separator before, and set the best bias for w."""
         parameters = svm_dual_parameters(labeling, C / self._unit**2 * self.loss.weights)
         program, start = self._program.set(**parameters), after and after.warm_start
         solution = self.solve(program, warm_start=start)
@@ -127,7 +127,7 @@ class SVMStep:
     def _separator(
         self, labeling: Array, posed: Array, offset: Any, solution: Solution, **others: Any
     ) -> Separator:
-        """The separator, with the weights and the bias that it has for the features themselves."""
+        """Build the separator, with weights and bias for the original features."""
         weights = self._unit * posed
         return Separator(
             labeling,
@@ -163,17 +163,17 @@ class SVMStep:
 
 
 def fields_of(step: Any) -> dict[str, Any]:
-    """What a process is sent: the fields of a dataclass, without what was built from them."""
+    """Return the fields of a dataclass, without derived attributes, to send to a process."""
     return {part.name: getattr(step, part.name) for part in fields(step)}
 
 
 def gap_of(solution: Solution) -> float:
-    """The duality gap in units of the objective, 0 where it is not known."""
+    """Return the duality gap in units of the objective; 0 if it is not known."""
     return (solution.gap or 0.0) * abs(solution.value)
 
 
 def best_losses(residuals: Array, lower: Array, upper: Array) -> tuple[float, float]:
-    """The sum of the losses with the best bias, and that bias."""
+    """Compute the sum of the losses with the best bias, and that bias."""
     offset = best_offset(residuals, lower, upper)
     left = residuals - offset
     return float(np.where(left > 0.0, upper, lower) @ left), offset
@@ -181,10 +181,10 @@ def best_losses(residuals: Array, lower: Array, upper: Array) -> tuple[float, fl
 
 @dataclass(frozen=True)
 class LossStep(SVMStep):
-    """The same for any other instance loss, by its primal program."""
+    """Solver of the step for any other instance loss, by its primal program."""
 
     def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
-        """Solve, from where the separator before ended."""
+        """Solve with a warm start from the separator before."""
         program = self._program.set(y=labeling, C=C / self._unit**2)
         solution = self.solve(program, warm_start=after and after.warm_start)
         weights, offset = solution.variables["w"], float(solution.variables["b"])
@@ -196,34 +196,34 @@ class LossStep(SVMStep):
 
 
 def svm_step(features: Array, loss: InstanceLoss, solve: Solve) -> SVMStep:
-    """The step of an instance loss: the dual SVM for the hinge, the primal program for others."""
+    """Build the step of an instance loss: the dual SVM for the hinge, else the primal program."""
     kind = SVMStep if loss.of_margins is HINGE.of_margins else LossStep
     return kind(features, solve, loss)
 
 
 @dataclass(frozen=True)
 class RememberedStep:
-    """An SVM step, and what it has answered.
+    """An SVM step with a cache of its separators.
 
     Different starts of Algorithm 1 reach the same labelings, and while C* is small the labels do
     not depend on C_p.  So of the SVMs of a grid of 3 by 3 parameters with ten starts each, two in
     three to three in four have been solved already (heart and vote, bags of 8 to 64).
 
-    The solver never starts from an earlier solution, so that the answer is a function of the
-    labeling and C, whoever asked first.
+    The solver never starts from an earlier solution, so that the separator is a function of the
+    labeling and C, in any order of calls.
 
     Attributes
     ----------
     step : SVMStep
     known : dict
-        Answers by labeling and C; other steps on the same features may have given them.
+        Separators by labeling and C, also from other steps on the same features.
     """
 
     step: SVMStep
     known: Known = field(default_factory=dict, repr=False)
 
     def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
-        """See :class:`SVMStep`."""
+        """Solve as :class:`SVMStep`, or return the cached separator."""
         question = (bits_of(labeling), C)
         if question not in self.known:
             self.known[question] = self.step(labeling, C)
@@ -234,16 +234,16 @@ class RememberedStep:
 
 
 def remembered(step: SVMStep, solved: Solved) -> Step:
-    """The step with the memory of all like it on the same features.
+    """Add to a step the cache of all equal steps on the same features.
 
-    Steps with many instances, a loss or solvers of the user come back as they are.
+    Steps with many instances, or with a loss or solvers of your own, are returned unchanged.
 
     Parameters
     ----------
     step : SVMStep
     solved : dict
-        What steps on these features have answered, by solver, tolerance and weights of the
-        instances; it is added to.
+        Separators of steps on these features, by solver, tolerance and weights of the instances; it
+        is updated in place.
     """
     solve, few = step.solve, len(step.features) <= MOST_REMEMBERED
     plain = isinstance(solve.solver, str) and not solve.options and few
@@ -281,25 +281,25 @@ class LabelingSVM:
         return fields_of(self)
 
     def alpha(self, labeling: Array) -> Array:
-        """Its dual variables."""
+        """Compute the dual variables of the SVM of a labeling."""
         parameters = svm_dual_parameters(labeling, self.C / self._unit**2)
         answer = self.solve(self._program.set(**parameters))
         return np.asarray(self._unit**2 * labeling * answer.variables["v"])
 
     def weights(self, labeling: Array) -> Array:
-        """Its weights."""
+        """Compute the weights of the SVM of a labeling."""
         return np.asarray(self.features.T @ (labeling * self.alpha(labeling)))
 
     def value(self, labeling: Array, weights: Array) -> float:
-        """Primal SVM value of a labeling and some weights."""
+        """Compute the primal SVM value of a labeling and weights."""
         losses = HINGE.of(labeling, self.features @ weights)
         return 0.5 * float(weights @ weights) + float(np.sum(self.C * losses))
 
     def solved(self, labeling: Array) -> Separator:
-        """The SVM of a labeling of -1 and +1.
+        """Solve the SVM of a labeling of -1 and +1.
 
-        Its value is the primal one at the best multiple of the weights: an upper bound on the
-        labeling's, whatever the solver's error.
+        Its value is the primal value at the best multiple of the weights: an upper bound on the
+        value of the labeling for any error of the solver.
         """
         duals = labeling * np.clip(self.alpha(labeling), 0.0, self.C)
         weights = self.features.T @ duals
@@ -308,12 +308,12 @@ class LabelingSVM:
         return Separator(labeling, weights, scores=scores, value=value, duals=duals)
 
     def best(self, labelings: Array) -> Separator:
-        """The SVM of least value of some labelings, shape (n_labelings, n_instances)."""
+        """Find the SVM of least value over labelings, shape (n_labelings, n_instances)."""
         return min(map(self.solved, np.unique(labelings, axis=0)), key=attrgetter("value"))
 
 
 def best_multiple(weights: Array, margins: Array, C: Weight) -> float:
-    r"""Least :math:`\tfrac12 c^2 \|w\|^2 + \sum_i C_i \max(0, 1 - c m_i)` over :math:`c \ge 0`."""
+    r"""Minimize :math:`\tfrac12 c^2 \|w\|^2 + \sum_i C_i \max(0, 1 - c m_i)` over c >= 0."""
     C = np.broadcast_to(C, len(margins))
     square, worst = float(weights @ weights), float(C.sum())
     if square == 0.0:
@@ -326,12 +326,12 @@ def best_multiple(weights: Array, margins: Array, C: Weight) -> float:
 
 
 def improved(best: Separator, step: Callable[[Separator], Separator]) -> Separator:
-    """Step after step, as long as each lowers the value."""
+    """Repeat a step as long as it lowers the value."""
     while is_better((other := step(best)).value, best.value):
         best = other
     return best
 
 
 def is_better(value: float, than: float) -> bool:
-    """Whether a value is lower, by more than rounding."""
+    """Check whether a value is lower, by more than rounding."""
     return value < than - BETTER * abs(than)

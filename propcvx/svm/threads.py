@@ -11,7 +11,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 SMALL = 5000
-"""Up to so many instances, BLAS has one thread, as several wait for each other.
+"""Number of instances up to which BLAS has one thread, as several wait for each other.
 
 On two cores, fits of 2,500 and 4,000 instances with a Gaussian kernel take a quarter to a third
 less time with two threads where nothing else runs, and three to eight times as long where another
@@ -20,7 +20,7 @@ program has one of the cores, as in a container that may use fewer than the mach
 
 
 class OneThread:
-    """Holds BLAS to one thread while anything runs inside, in whatever threads of this process."""
+    """Context that holds BLAS to one thread while any thread of this process is inside."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,12 +29,12 @@ class OneThread:
 
     @cached_property
     def _libraries(self) -> ThreadpoolController:
-        """Those loaded by the first fit: to look for them each time is a sixth of a small fit."""
+        """Libraries loaded by the first fit; a search each time is a sixth of a small fit."""
         return ThreadpoolController()
 
     @contextmanager
     def __call__(self, n_instances: int) -> Iterator[None]:
-        """Do so for work on at most ``SMALL`` instances."""
+        """Hold BLAS to one thread for work on at most ``SMALL`` instances."""
         if n_instances > SMALL:
             yield
             return

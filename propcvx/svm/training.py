@@ -1,4 +1,4 @@
-"""X and y, checked once.
+"""The training data X and y, checked once.
 
 Estimators are fitted to them, and :func:`propcvx.bounds.certify` bounds labelings of them.
 """
@@ -43,14 +43,14 @@ NUMBERED = (
     "cross_val_predict numbers the rows of a bag target unless method='predict': fit to the splits "
     "of propcvx.BagKFold(5).split(X, y) instead."
 )
-"""The same where numbers may come from scikit-learn."""
+"""Advice if numbers may come from scikit-learn."""
 
 
 @dataclass(eq=False, repr=False)
 class KernelMethod(BaseEstimator):
-    """What works on kernel features of the instances: the parameters of the kernel.
+    """Base of methods on kernel features of the instances, with the parameters of the kernel.
 
-    They are those of :class:`propcvx.svm.kernels.Kernel`, but ``gamma`` may be ``"scale"``.
+    The parameters are those of :class:`propcvx.svm.kernels.Kernel`; ``gamma`` may be ``"scale"``.
     """
 
     _: KW_ONLY
@@ -60,7 +60,7 @@ class KernelMethod(BaseEstimator):
     coef0: float = 1.0
 
     gram_matrices: ClassVar[float] = 10.0
-    """How many matrices as large as the Gram matrix a run with a kernel holds at once, measured."""
+    """Number of matrices as large as the Gram matrix that a run with a kernel holds, measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class TrainingData:
 
     @classmethod
     def of(cls, method: KernelMethod, X: Any, y: Any, sample_weight: Any = None) -> TrainingData:
-        """Check X, y and weights; the method remembers the names of the columns."""
+        """Check X, y and weights; the method stores the names of the columns."""
         check_same_order({"X": X, "y": y, "sample_weight": sample_weight})
         if type(method) is KernelMethod and np.shape(X)[:1] == (1,):
             raise InputError("X must have two instances or more; got 1. Pass the whole bags.")
@@ -94,8 +94,8 @@ class TrainingData:
         bags = weighted(bags, sample_weight)
         if not (bags.with_share.any() or bags.labels.any()):
             raise InputError(
-                "y has no bag with a proportion and no known label, so it says nothing of the "
-                "classes. Give a proportion or labels; for the two clusters of largest margin, "
+                "y has no bag with a proportion and no known label, so it does not identify the "
+                "classes. Pass a proportion or labels; for the two clusters of largest margin, "
                 "put all instances into one bag with proportion 0.5, and allow a tolerance with "
                 "epsilon, or with proportion_loss=propcvx.labelings.losses.constraint(epsilon) of "
                 "AlterPropSVM."
@@ -103,7 +103,7 @@ class TrainingData:
         return cls(checked, bags, classes)
 
     def feature_map(self, method: KernelMethod) -> FeatureMap:
-        """Features of the instances, computed once for each kernel."""
+        """Compute the features of the instances, once for each kernel."""
         kernel = _kernel_of(method, self.X)
         for known in self._maps:
             if known.kernel == kernel:
@@ -113,7 +113,7 @@ class TrainingData:
 
 
 def _kernel_of(method: KernelMethod, X: Any) -> Kernel:
-    """The kernel of a method, with the ``gamma`` that "scale" is for the instances."""
+    """Return the kernel of a method, with the value of ``gamma="scale"`` for the instances."""
     sparse = sp.issparse(X)
     if sparse and method.kernel != "linear":
         raise InputError(f"X may be sparse with kernel='linear' only, got {method.kernel!r}.")
@@ -127,14 +127,14 @@ def _kernel_of(method: KernelMethod, X: Any) -> Kernel:
 
 
 def _bag_target_of(y: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
-    """The target, and the names of the classes."""
+    """Check the target, and return it with the names of the classes."""
     if not is_bag_target(y):
         return bags_of_one(y)
     return y, classes_of(y)
 
 
 def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
-    """A target in which every instance is a bag of one, and the two classes of the labels."""
+    """Make a target of singleton bags from labels, and return it with the two classes."""
     if labels is None:
         raise InputError(
             f"y must be given (requires y to be passed, but the target y is None): {MAKE_TARGET}."
@@ -148,19 +148,19 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
         labels = column_or_1d(labels, warn=True)
         check_classification_targets(labels)
     except ValueError as error:
-        raise InputError(f"{error} For bags and their shares, {MAKE_TARGET}.") from error
+        raise InputError(f"{error} For bags and their proportions, {MAKE_TARGET}.") from error
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) != 2:
         raise InputError(
             f"y must have labels of two classes, got {len(classes)}. Only binary classification is "
-            f"supported. For names of bags, {MAKE_TARGET}; for more classes, with a table of their "
-            f"shares as proportions. {NUMBERED}"
+            f"supported. For names of bags, {MAKE_TARGET}; for more classes, pass a table as "
+            f"proportions. {NUMBERED}"
         )
     return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
 
 
 def weighted(bags: Bags, sample_weight: Any) -> Bags:
-    """The bags with weights of their instances.
+    """Return the bags with weights of their instances.
 
     Raises
     ------
@@ -182,11 +182,11 @@ def weighted(bags: Bags, sample_weight: Any) -> Bags:
 
 
 def bag_weights(weights: Any, bags: Bags) -> Array:
-    """Weight of each bag: 1 for ``"uniform"``, its number of instances for ``"size"``, or as given.
+    """Return the weight of each bag: 1 for ``"uniform"``, its size for ``"size"``, or as given.
 
     An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and may have
-    other bags too.  Labels that are apart and the rest of their bag
-    (:meth:`~propcvx.bags.bags.Bags.with_known_apart`) share its weight by the number of instances.
+    other bags too.  Known labels in singleton bags and the rest of their bag
+    (:meth:`~propcvx.bags.bags.Bags.with_known_apart`) divide its weight by the number of instances.
     """
     if isinstance(weights, str):
         if check_choice("bag_weights", weights, ("uniform", "size")) == "size":
@@ -202,17 +202,17 @@ def bag_weights(weights: Any, bags: Bags) -> Array:
 def proportion_term(
     argument: str, loss: Any, C_p: float, weights: Any, bags: Bags
 ) -> tuple[ProportionLoss, Array]:
-    """The proportion loss of the classes as the bags have them, and the weight of each bag.
+    """Check the proportion loss for the bags, and return it with the weight of each bag.
 
     Parameters
     ----------
     argument : str
-        What the loss is called in messages.
+        The name of the loss in messages.
     loss : str or ProportionLoss
-        Of the classes as they were given.
+        The loss, or its name.
     C_p : float
     weights : "size", "uniform", array of shape (n_bags,), dict or pandas Series
-        What ``C_p`` is multiplied by, see :func:`bag_weights`.
+        Factor of ``C_p`` for each bag, see :func:`bag_weights`.
     bags : Bags
     """
     check_number("C_p", C_p, least=0.0)

@@ -211,7 +211,7 @@ def test_inv_cal_intercept_agrees_between_solvers(kernel):
 def test_equal_proportions_warn_and_ignore_rounding(problem, method, kernel, share):
     y, told = bag_target(problem.y["bag"], [share] * 3), "all bags have the same proportion"
     if isinstance(method, MeanMap):
-        told = "the proportions of the bags hardly determine the class means"
+        told = "the proportions of the bags do not identify the class means"
     with pytest.warns(IllPosedWarning, match=told) as record:
         clf = clone(method).set_params(kernel=kernel).fit(problem.X, y)
     assert [warning.filename for warning in record] == [__file__]
@@ -305,7 +305,7 @@ def test_labels_worse_than_majority_warn():
         with warnings.catch_warnings(record=True) as record:
             warnings.simplefilter("always")
             warn_if_poor(Bags.from_target(y), labels)
-        assert poor == any("more of them are wrong" in str(each.message) for each in record)
+        assert poor == any("their error is larger" in str(each.message) for each in record)
         warned.append(poor)
     assert 5 < sum(warned) < 55
 

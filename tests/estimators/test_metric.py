@@ -23,6 +23,6 @@ def test_the_metric_is_the_correlation_of_bag_means_with_shares():
 
 def test_equal_shares_weigh_nothing():
     problem = small_problem(0, sizes=(4, 4))
-    with pytest.warns(IllPosedWarning, match="no column goes with the shares"):
+    with pytest.warns(IllPosedWarning, match="no column is correlated with proportions"):
         metric = ProportionScaler().fit(problem.X, bag_target(problem.y["bag"], [0.5, 0.5]))
     np.testing.assert_array_equal(metric.weights_, 1.0)

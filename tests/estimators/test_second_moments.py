@@ -181,7 +181,7 @@ def test_correlated_proportions_determine_sign():
 @pytest.mark.parametrize("share", [0.25, 0.75])
 def test_sign_by_skewness_warns(share):
     X, y, labels = in_equal_bags(20000, share, 4, apart=(3.0, 1.0, -2.0))
-    with pytest.warns(IllPosedWarning, match="nothing tells which side") as caught:
+    with pytest.warns(IllPosedWarning, match="do not identify the positive side") as caught:
         model = SecondMoments().fit(X, y)
     assert len(caught) == 1
     assert model.sign_from_ == "skewness"

@@ -124,7 +124,7 @@ EQUAL = 1.0 + 1e-16 * np.arange(30.0)
 def test_undetermined_slope_gives_proportion_and_warns(scores, shares, expected):
     index = np.repeat(np.arange(len(shares)), len(scores) // len(shares))
     calibration = Calibration(scores, index, np.array(shares))
-    with pytest.warns(IllPosedWarning, match="do not tell"):
+    with pytest.warns(IllPosedWarning, match="do not identify"):
         probabilities = calibration.probabilities(scores)[:, 1]
     assert calibration.curve[0] == np.ptp(probabilities) == 0.0
     np.testing.assert_allclose(probabilities, expected, atol=0.11)

@@ -250,7 +250,7 @@ def test_interruption_keeps_finished_draws(n_done):
 def test_equal_shares_tell_no_interval(model, n_bags):
     X = np.random.RandomState(0).normal(size=(40, 2))
     y = bag_target(np.arange(40) % n_bags, [0.5] * n_bags)
-    with pytest.warns(IllPosedWarning, match="no interval"):
+    with pytest.warns(IllPosedWarning, match="intervals are NaN"):
         answer = group_shares(y, X[:, 0] > 0, model.fit(X, y), X, n_draws=20)
     assert answer.groups[["ci_low", "ci_high"]].isna().all(axis=None)
     assert answer.groups["estimate"].notna().all()
@@ -291,7 +291,7 @@ def test_table_result_names_its_class():
     names = np.where(LABELS > 0, "ok", "defect")
     y = bag_target(Y["bag"], bag_proportions(names, Y))
     shares, plain = group_shares(y, CODE, y_true=names), group_shares(Y, CODE, y_true=LABELS)
-    assert str(shares) == f"Shares of 'ok'\n{plain}"
+    assert str(shares) == f"Rates of 'ok'\n{plain}"
     with pytest.raises(InputError, match=r"y_true must be names of classes, \['defect', 'ok'\]"):
         group_shares(y, CODE, y_true=LABELS)
 

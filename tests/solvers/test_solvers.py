@@ -76,7 +76,7 @@ def test_cvxpy_solver_outside_table_by_name():
         ("mkl_epigraph", "osqp", "second-order cone program"),
         ("linear_separation", "clarabel", "mixed-integer linear program"),
         ("exact_separation", "highs", "mixed-integer quadratic program"),
-        ("svm_dual-False", "libsvm", "knows one structure"),
+        ("svm_dual-False", "libsvm", "supports one structure"),
     ],
 )
 def test_unsupported_solver_names_alternatives(name, solver, what):

@@ -1,8 +1,8 @@
 r"""Oracles of the separation problem, eq:concave: labelings that violate the relaxation.
 
-One is made from the features and the feasible labelings and maps alpha to a
-:class:`~propcvx.relaxation.oracles.cut.Cut`.  What a cut proves is in its ``bound``: finite where
-the oracle knows what no labeling exceeds.
+An oracle is made from the features and the feasible labelings and maps alpha to a
+:class:`~propcvx.relaxation.oracles.cut.Cut`.  The ``bound`` of a cut is finite if the oracle has
+proved an upper bound over all labelings.
 """
 
 from collections.abc import Mapping

@@ -16,16 +16,16 @@ from propcvx.relaxation.oracles.cut import BaseOracle, Cut, normal_directions
 from propcvx.solvers import SolverNames, solve
 
 N_SAMPLES = 50
-"""Normal vectors that the semidefinite oracle rounds to labelings."""
+"""Number of normal vectors that the semidefinite oracle rounds to labelings."""
 
 
 def check_order(order: int, most: int) -> None:
-    """Check that a semidefinite matrix is not too large to begin with.
+    """Check that a semidefinite matrix is not too large.
 
     Raises
     ------
     InputError
-        If its order is above ``max_order``; the message says what takes that size.
+        If its order is above ``max_order``; the message names alternatives for that size.
     """
     if order > check_count("max_order", most):
         raise InputError(
@@ -37,7 +37,7 @@ def check_order(order: int, most: int) -> None:
 
 @dataclass(frozen=True)
 class EigenvalueOracle(BaseOracle):
-    r"""The trust-region bound: of y it uses the sum over each bag, where exact, and the norm.
+    r"""The trust-region bound, from the exact sums of y over bags and the norm of y.
 
     Over the :math:`x = (1, y) = W u` of :class:`propcvx.programs.Lifting`, with
     :math:`\|x\|^2 = N + 1` and :math:`x_0 = 1`,
@@ -64,7 +64,7 @@ class EigenvalueOracle(BaseOracle):
         return self.raised(starts, weighted, bound / 2)
 
     def _largest(self, weighted: Array) -> tuple[float, Array]:
-        """The bound, and the y of its eigenvector."""
+        """Compute the bound, and the y of its eigenvector."""
         span, order = self._lifting.span, len(weighted) + 1
         inside = span[1:].T @ weighted
         corner = span[[0]].toarray().T
@@ -90,9 +90,9 @@ class EigenvalueOracle(BaseOracle):
 class SemidefiniteOracle(BaseOracle):
     r""":func:`propcvx.programs.lifted_quadratic` of :math:`Q = K \circ \alpha \alpha^\top`.
 
-    Labelings are rounded from normal vectors with the mean and the covariance that the solution
-    says of y, and raised by :func:`~.cut.ascend`.  The bound is evaluated from the multipliers
-    (:meth:`propcvx.programs.Lifting.largest`), so it holds whatever the solver's error.
+    Labelings are rounded from normal vectors with the mean and the covariance of y in the solution,
+    and raised by :func:`~.cut.ascend`.  The bound is evaluated from the multipliers
+    (:meth:`propcvx.programs.Lifting.largest`), so it holds for any error of the solver.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class SemidefiniteOracle(BaseOracle):
     tol : float
         Its tolerance.
     max_order : int
-        Largest order of the matrix, which is at most that of the instances plus one.
+        Largest order of the matrix, which is at most the number of instances plus one.
     """
 
     solver: SolverNames = "auto"

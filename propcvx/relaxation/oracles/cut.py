@@ -1,4 +1,4 @@
-r"""What an oracle answers, the check that it is what it says it is, and the base of oracles.
+r"""The cut that an oracle returns, its check, and the base of oracles.
 
 The separation problem, eq:concave, is to find the labeling that violates the relaxation most.
 An oracle is a function of the dual variables alpha that returns a :class:`Cut`.
@@ -17,7 +17,7 @@ from propcvx.errors import InputError
 from propcvx.labelings.feasible import FeasibleLabelings, shuffled
 
 ROUNDING = 1e-6
-"""How far a value may be from the labeling's own, relatively, and still be called equal."""
+"""Largest relative difference of a value from the labeling's own that counts as equal."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Cut:
     value : float
         :math:`\tfrac12 \|F^\top (y \circ \alpha)\|^2` of that labeling.
     bound : float
-        An upper bound on that value over all feasible labelings: equal to ``value`` where the
-        labeling is known to be the most violated one, infinite where nothing is known.
+        An upper bound on that value over all feasible labelings: equal to ``value`` if the
+        labeling is known to be the most violated one, infinite if nothing is known.
     others : tuple of arrays of shape (n_instances,)
         Further feasible labelings that are worth a cut, the best first.
     """
@@ -47,11 +47,11 @@ Oracle = Callable[[Array], Cut]
 """``oracle(alpha) -> Cut``."""
 
 OracleFactory = Callable[[Array, FeasibleLabelings], Oracle]
-"""``factory(features, feasible) -> Oracle``: what is given by name, or as a class of one's own."""
+"""``factory(features, feasible) -> Oracle``, by name or as a class of your own."""
 
 
 def violation_value(features: Array, labeling: Array, alpha: Array) -> float:
-    r""":math:`\tfrac12 \|F^\top (y \circ \alpha)\|^2`, half the objective of eq:concave."""
+    r"""Compute :math:`\tfrac12 \|F^\top (y \circ \alpha)\|^2`, half the objective of eq:concave."""
     weights = features.T @ (labeling * alpha)
     return 0.5 * float(weights @ weights)
 
@@ -59,7 +59,7 @@ def violation_value(features: Array, labeling: Array, alpha: Array) -> float:
 def check_cut(
     source: str, cut: Cut, features: Array, feasible: FeasibleLabelings, alpha: Array
 ) -> None:
-    """Raise if a labeling is not feasible, its value is another, or the bound is below the value.
+    """Raise if a labeling is infeasible, its value is incorrect, or the bound is below the value.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def check_cut(
 
 
 TIED = 1e-12
-"""Values that differ by less, relatively, differ by rounding only."""
+"""Relative difference of values below which they are equal up to rounding."""
 
 
 @dataclass(frozen=True)
@@ -109,18 +109,18 @@ class BaseOracle:
     feasible: FeasibleLabelings
 
     def cut(self, labeling: Array, alpha: Array) -> Cut:
-        """A labeling with its value, and no bound."""
+        """Make a cut of a labeling with its value, without a bound."""
         return Cut(labeling, violation_value(self.features, labeling, alpha))
 
     def raised(self, starts: Array, weighted: Array, bound: float) -> Cut:
-        """The best of the labelings that :func:`ascend` reaches, with a bound on all of them."""
+        """Make a cut of the best labeling that :func:`ascend` reaches, with a bound on all."""
         raised = np.array([ascend(start, weighted, self.feasible) for start in starts])
         cut = best_cut(raised, weighted)
         return replace(cut, bound=max(cut.value, bound))
 
 
 def first_of_best(labelings: Array | Signs, values: Array) -> int:
-    """Row of the largest value; of those that tie with it, the lexicographically largest row.
+    """Return the row of the largest value; of ties, the lexicographically largest row.
 
     Entries are compared in the order of :func:`~propcvx.labelings.feasible.shuffled`.
     """
@@ -131,7 +131,7 @@ def first_of_best(labelings: Array | Signs, values: Array) -> int:
 
 
 def best_cut(labelings: Array, weighted: Array) -> Cut:
-    """The labeling with the largest violation value, which is its bound, too.
+    """Make a cut of the labeling with the largest violation value, which is its bound, too.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def best_cut(labelings: Array, weighted: Array) -> Cut:
 
 
 def best_cuts(labelings: Array, weighted: Array, count: int) -> Cut:
-    """The labeling with the largest violation value, with the next ones beside it.
+    """Make a cut of the labeling with the largest violation value, and the next ones as others.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def best_cuts(labelings: Array, weighted: Array, count: int) -> Cut:
     weighted : array of shape (n_instances, rank)
         The rows of F times alpha.
     count : int
-        How many of them at most, each once.
+        Largest number of labelings, without repetition.
     """
     best, labelings = best_cut(labelings, weighted), np.unique(labelings, axis=0)
     values = np.square(labelings @ weighted).sum(axis=1)
@@ -163,7 +163,7 @@ def best_cuts(labelings: Array, weighted: Array, count: int) -> Cut:
 
 
 def normal_directions(covariance: Array, normal: Array) -> Array:
-    """Normal numbers, one vector in a column, given a covariance of their own."""
+    """Transform normal numbers, one vector in a column, to a covariance."""
     values, axes = np.linalg.eigh(covariance)
     root = (axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T
     return np.asarray(root @ normal)

@@ -15,10 +15,10 @@ from propcvx.relaxation.oracles.cut import BaseOracle, Cut, ascend, best_cut, vi
 from propcvx.solvers import solve
 
 CHUNK = 2048
-"""Labelings at a time."""
+"""Number of labelings at a time."""
 
 SAFETY = 1e-5
-"""Added to the solver's bound, as a share of the largest value that any labeling could have: ten
+"""Added to the solver's bound, relative to the largest value that any labeling could have: ten
 times the tolerance to which SCIP holds its constraints."""
 
 
@@ -45,7 +45,7 @@ class ExhaustiveOracle(BaseOracle):
 
 
 def _best_of_blocks(blocks: Iterable[Array], weighted: Array) -> Cut:
-    """The most violated of all labelings, a block of them at a time."""
+    """Find the most violated of all labelings, a block at a time."""
     best = [best_cut(block, weighted).labeling for block in blocks]
     return best_cut(np.array(best), weighted)
 
@@ -87,13 +87,13 @@ class DirectionSweepOracle(BaseOracle):
 
 
 def arcs(points: Array, bags: Indices) -> Array:
-    """One direction, as an angle, inside every arc on which no bag changes its order.
+    """Choose one direction, as an angle, inside every arc on which no bag changes its order.
 
     Parameters
     ----------
     points : array of shape (n_instances, 2)
     bags : int array of shape (n_instances,)
-        Which bag each is in.
+        The bag of each instance.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def arcs(points: Array, bags: Indices) -> Array:
 
 
 def direction(angles: Array) -> Array:
-    """Unit vectors of shape (n_angles, 2)."""
+    """Convert angles to unit vectors of shape (n_angles, 2)."""
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
@@ -153,7 +153,7 @@ class MixedIntegerOracle(BaseOracle):
 
 
 def lower_bound_of(program: Program) -> float:
-    """Least value that the solver has not excluded; 0, which no square is below, if unknown."""
+    """Return the least value that the solver has not excluded; if unknown, 0 (of squares)."""
     extra = program.problem.solver_stats.extra_stats or {}
     model = extra.get("model") if isinstance(extra, dict) else None
     return max(0.0, float(model.getDualbound())) if model is not None else 0.0

@@ -1,6 +1,6 @@
 r"""Oracles that sort each bag along some directions.
 
-The paper's takes the :math:`\ell_\infty` norm in place of :math:`\ell_2`, eq:inf.
+The paper's oracle uses the :math:`\ell_\infty` norm instead of :math:`\ell_2`, eq:inf.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from propcvx.relaxation.oracles.cut import (
 )
 
 SORTED_AT_ONCE = 2**21
-"""Scores, as a sort takes several times their memory."""
+"""Number of scores per sort, which takes several times their memory."""
 
 
 def leading_dimensions(features: Array, variance: float) -> Array:
-    r"""Leading principal axes of the features that keep a share of their variance.
+    r"""Compute the leading principal axes that keep a fraction of the features' variance.
 
     The eigendecomposition before eq:inf, done on whichever of :math:`F^\top F`, :math:`F F^\top`
     is smaller.
@@ -39,7 +39,7 @@ def leading_dimensions(features: Array, variance: float) -> Array:
     features : array of shape (n_instances, rank)
         F.
     variance : float
-        Share of :math:`\operatorname{tr} F F^\top` to keep, in (0, 1].
+        Fraction of :math:`\operatorname{tr} F F^\top` to keep, in (0, 1].
 
     Returns
     -------
@@ -57,7 +57,7 @@ def leading_dimensions(features: Array, variance: float) -> Array:
 
 @dataclass(frozen=True)
 class CoordinateOracle(BaseOracle):
-    r"""Sorting every bag once along each dimension, for eq:inf (Proposition 3).
+    r"""One sort of every bag along each dimension, for eq:inf (Proposition 3).
 
     For each dimension j and each sign it solves :math:`\max_y \pm \sum_i \alpha_i y_i x_i^{(j)}`
     and takes the best.  A heuristic: violated labelings may remain.
@@ -85,7 +85,7 @@ class CoordinateOracle(BaseOracle):
 
     @classmethod
     def on_features(cls, features: Array, feasible: FeasibleLabelings) -> CoordinateOracle:
-        """Along the features themselves."""
+        """Build an oracle along the features themselves."""
         return cls(features, feasible, features)
 
     def __call__(self, alpha: Array) -> Cut:
@@ -109,7 +109,7 @@ class AxesOracle(BaseOracle):
     features, feasible
         As in every oracle.
     variance : float
-        The share of the features' variance that the axes keep.
+        The fraction of the features' variance that the axes keep.
     """
 
     variance: float = 0.9
@@ -155,9 +155,9 @@ class RandomDirectionsOracle(BaseOracle):
     features, feasible
         As in every oracle.
     n_directions : int
-        How many.
+        The number of directions.
     n_cuts : int
-        How many labelings to return, the most violated ones.
+        The number of labelings to return, the most violated ones.
     random_state : int or RandomState
         Seed of the directions.
     """

@@ -1,1 +1,1 @@
-"""Solvers of one structure each, beside the general ones that CVXPY reaches."""
+"""Solvers of one structure each, in addition to the general solvers that CVXPY reaches."""

@@ -13,7 +13,7 @@ from propcvx.solvers.solution import Solution
 
 
 def run_eigenvalues(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
-    r"""Solve ``second_moments``; where all :math:`d_g` are equal, with M = 0.
+    r"""Solve ``second_moments``; if all :math:`d_g` are equal, with M = 0.
 
     At the best :math:`\Sigma` for M the objective is
     :math:`\sum_g \omega_g (d_g - \bar d)^2 \|M - B\|_F^2` and a constant, with B the slope of the

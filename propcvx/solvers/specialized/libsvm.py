@@ -1,11 +1,11 @@
 r"""LIBSVM, through scikit-learn, for the SVM dual with a bias: kernels of any rank.
 
-With a bias the problem is the same wherever the origin lies.  The Gram matrix is that of the
-centered features, as LIBSVM keeps it in single precision: far from the origin all digits would be
-those of the offset.  What single precision leaves is a relative gap of about 5e-9 where the product
-of C and the largest entry of the matrix is near 10, 2e-7 near 1,000, and 4e-5 where all margins are
-hard.  Where that is more than was asked for, one linear system in double precision follows, for the
-instances strictly inside their box.
+With a bias the problem does not depend on the origin.  The Gram matrix is computed from centered
+features, as LIBSVM stores it in single precision: far from the origin all digits would represent
+the offset.  Single precision leaves a relative gap of about 5e-9 if the product of C and the
+largest entry of the matrix is near 10, 2e-7 near 1,000, and 4e-5 if all margins are hard.  If the
+gap is above the tolerance, one linear system in double precision follows, for the instances
+strictly inside their box.
 
 With C of 1e6 times the inverse mean square of the features, or more, its steps end at ``MAX_ITER``
 with overlapping classes: the gap is above 1%, which :func:`propcvx.solvers.solve` raises.
@@ -46,14 +46,14 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Solut
     """Solve ``svm_dual`` by SMO to a relative duality gap of ``options["tol"]``.
 
     The other options are those of :class:`sklearn.svm.SVC`.  LIBSVM starts from v = 0 at every
-    call, whatever ``warm`` is.  Its own ``tol`` is the largest violation of a margin; the gap that
+    call, for any ``warm``.  Its own ``tol`` is the largest violation of a margin; the gap that
     it leaves, over the primal objective, is at most that over twice the mean loss of an instance.
-    Where the gap is above the tolerance, the answer is polished.
+    If the gap is above the tolerance, the solution is polished.
 
     Raises
     ------
     UnsupportedSolverError
-        If the box is not that of a labeling and one C, or one of each instance.
+        If the box is not the box of a labeling and one C, or one C of each instance.
     """
     start = perf_counter()
     svm: Any = program.structure
@@ -90,9 +90,9 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Solut
 def _fit(
     gram: Array, y: Array, C: Array, options: Mapping[str, Any]
 ) -> tuple[Array, float, int, str]:
-    """LIBSVM's v and bias, its number of steps, and the status.
+    """Run LIBSVM, and return v, the bias, the number of steps, and the status.
 
-    Instances with C = 0 are left out; a v that LIBSVM's product of C and its weights has rounded is
+    Instances with C = 0 are omitted; a v that LIBSVM's product of C and its weights has rounded is
     put on its bound.
     """
     v, kept, largest = np.zeros_like(y), np.flatnonzero(C), float(C.max())
@@ -113,7 +113,7 @@ def _fit(
 
 
 def _polished(svm: Any, values: Mapping[str, Array], v: Array) -> tuple[Array, float]:
-    r"""The v and bias if the instances strictly inside their box are the right ones.
+    r"""Solve for v and bias, assuming that the instances strictly inside their box are correct.
 
     They lie on their margins, :math:`y_i = w^\top F_i + b`, the others keep their v, and v sums to
     zero.

@@ -31,19 +31,19 @@ MAX_ITER = 1000
 1e-8 to 1e-4 bounds the weights 4 to 96, and with a kernel besides up to 257."""
 
 GRADIENT = 1e-7
-"""A gradient that rounding errors may leave."""
+"""Gradient at the level of rounding errors."""
 
 REUSED = 0.3
 """With a Gaussian kernel second derivatives take the time of a hundred gradients."""
 
 LEAST_DAMPING = 1e-14
-"""What the diagonal of a matrix of ones there is raised by, lest it be singular."""
+"""Number added to a diagonal of ones, so that the matrix is not singular."""
 
 
 def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     """Solve ``conditional_exponential_model`` to a gradient of ``options["tol"]`` in scaled units.
 
-    Where there is no minimum, as with all labels the same, the status is ``"user_limit"``.
+    If there is no minimum, for example if all labels are equal, the status is ``"user_limit"``.
     """
     structure: Any = program.structure
     features, bias, shares = structure.features, structure.bias, structure.shares
@@ -54,14 +54,14 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Sol
         target, ridge[rank] = np.append(target, float(values["mean_label"])), 0.0
 
     def gradient(x: Array) -> tuple[Array, Array]:
-        """The gradient, and the derivative tanh(f) of each instance's term."""
+        """Compute the gradient, and the derivative tanh(f) of each instance's term."""
         slopes = np.tanh(features @ x[:rank] + x[rank:].sum())
         weighted = shares * slopes
         sums = np.append(weighted @ features, [weighted.sum()] * bias)
         return sums - target + 2.0 * ridge * x, slopes
 
     def curvature(slopes: Array) -> Array:
-        """The second derivatives."""
+        """Compute the second derivatives."""
         roots = np.sqrt(shares * (1.0 - np.square(slopes)))[:, None]
         scaled = np.hstack([roots * features, roots[:, :bias]])
         return np.asarray(scaled.T @ scaled + np.diag(2.0 * ridge))
@@ -91,13 +91,13 @@ def minimize(
     Parameters
     ----------
     gradient : callable
-        The gradient at x, and what ``curvature`` makes second derivatives of.
+        Returns the gradient at x, and the argument of ``curvature``.
     curvature : callable
     size : int
         Number of unknowns.
     tol : float
-        Of the gradient, in units of the unknowns in which all curvatures at the start are one; it
-        is reached as far as the digits go.
+        Tolerance of the gradient, in units of the unknowns in which all curvatures at the start are
+        one; it is reached up to rounding.
     most : int
         The largest number of steps.
 
@@ -108,7 +108,7 @@ def minimize(
     status : str
         ``"optimal"``, or ``"user_limit"`` if there is no minimum.
     steps : int
-        Their number.
+        The number of steps.
     """
     x, steps, damping = np.zeros(size), 0, LEAST_DAMPING
     slope, state = gradient(x)

@@ -17,9 +17,9 @@ problem has T r further unknowns and as many equations, these steps factor one m
     A = C \sum_t \mu_t K \circ y_t y_t^\top
     + \operatorname{diag}(\lambda / x + \nu / (1 - x)),
 
-or, by Woodbury's identity, one of size T r where that is smaller.  What ends them is the duality
+or, by Woodbury's identity, a matrix of size T r if that is smaller.  The steps end by the duality
 gap between x and the group form's weights :math:`w_t = \mu_t F^\top (y_t \circ x)`, which bounds
-the error whatever the steps were.
+the error for any steps.
 
 On vote with a Gaussian kernel, 348 instances, the master of 5 cuts takes 40 ms and that of 20 cuts
 60 ms; the fastest form through CVXPY takes 1.5 s and 9.4 s.  With four labelings, all of 60
@@ -49,7 +49,7 @@ MAX_ITER = 200
 200,000."""
 
 TO_BOUNDARY = 0.995
-"""Share of the way to the boundary that a step goes at most."""
+"""Largest fraction of the way to the boundary that a step goes."""
 
 INSIDE = 0.1
 """The least multiplier of the box at the start."""
@@ -69,23 +69,23 @@ class Iterate(NamedTuple):
     slack: Array
 
     def moved(self, step: Iterate, length: float) -> Iterate:
-        """Where a step of some length ends."""
+        """Return the end of a step of some length."""
         return Iterate(*(v + length * dv for v, dv in zip(self, step, strict=True)))
 
     def longest(self, step: Iterate) -> float:
-        """Length, at most one, to which a step stays a little inside the boundary."""
+        """Compute the length, at most one, to which a step stays a little inside the boundary."""
         values = self.x, self.x - 1.0, self.mu, self.low, self.up, self.slack
         changes = step.x, step.x, step.mu, step.low, step.up, step.slack
         fastest = float(np.min(np.concatenate(changes) / np.concatenate(values)))
         return min(1.0, TO_BOUNDARY / max(-fastest, 1e-300))
 
     def products(self) -> Products:
-        """The products that are zero at the optimum."""
+        """Compute the products that are zero at the optimum."""
         return self.low * self.x, self.up * (1.0 - self.x), self.mu * self.slack
 
     @property
     def centrality(self) -> float:
-        """Mean of those products."""
+        """Compute the mean of the products."""
         return float(np.mean(np.concatenate(self.products())))
 
 
@@ -101,7 +101,7 @@ class Scaled:
 
     @classmethod
     def of(cls, features: Array, labelings: Array, C: Weight) -> Scaled:
-        """With the Gram matrix unless T r is much smaller than N."""
+        """Build with the Gram matrix, unless T r is much smaller than N."""
         largest, small = float(np.max(C)), 2 * len(labelings) * features.shape[1] < len(features)
         weights = C / largest
         features = np.reshape(weights, (-1, 1)) * features
@@ -109,7 +109,7 @@ class Scaled:
         return cls(features, labelings, largest, gram, weights)
 
     def slopes(self, x: Array) -> Array:
-        r"""Gradients :math:`\nabla q_t = C \, y_t \circ K (y_t \circ x)`, one row per t.
+        r"""Compute gradients :math:`\nabla q_t = C \, y_t \circ K (y_t \circ x)`, one row per t.
 
         As :math:`q_t` is quadratic, its value is half the product of x with its row.
         """
@@ -117,7 +117,7 @@ class Scaled:
         return self.labelings * (signed @ self.features @ self.features.T)
 
     def factor(self, mu: Array, diagonal: Array) -> Callable[[Array], Array]:
-        """Solver of A; raises LinAlgError where it is not numerically positive definite."""
+        """Return a solver of A; raise LinAlgError if A is not numerically positive definite."""
         if self.gram is None:
             return self._low_rank_factor(mu, diagonal)
         matrix = (self.labelings.T * (self.C * mu)) @ self.labelings
@@ -127,7 +127,7 @@ class Scaled:
         return lambda b: cho_solve(factor, b, check_finite=False)
 
     def _low_rank_factor(self, mu: Array, diagonal: Array) -> Callable[[Array], Array]:
-        """Woodbury's identity for A = B B' + diagonal, refined.
+        """Return a solver of A = B B' + diagonal by Woodbury's identity, refined.
 
         Refined once, the last step of some masters misses a gap of 1e-8; a third time adds nothing.
         """
@@ -151,9 +151,9 @@ class Scaled:
         return solve
 
     def start(self) -> Iterate:
-        """Twice the best multiple of 1, or the middle of the box, all labelings weighing the same.
+        """Return twice the best multiple of 1, or the middle of the box, with equal weights.
 
-        The other variables leave nothing but complementarity to be reached.
+        The other variables satisfy all conditions except complementarity.
         """
         t, n = self.labelings.shape
         ones, mu = np.ones(n), np.full(t, 1.0 / t)
@@ -191,9 +191,9 @@ class Bound(NamedTuple):
 def newton_steps(
     problem: Scaled, at: Iterate, slopes: Array
 ) -> Callable[[Array, Array, Products], Iterate]:
-    """The function that gives steps from one iterate, whose linear system is factored once.
+    """Return the function that computes steps from one iterate, with one factorization.
 
-    A step removes the residuals of both sides and changes the products by what is aimed at.
+    A step removes the primal and dual residuals and changes the products by ``aims``.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def newton_steps(
 
 
 def advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:
-    """Mehrotra's step: a predictor, then a corrector with the second order of the products."""
+    """Take Mehrotra's step: a predictor, then a corrector with second-order products."""
     dual = at.mu @ bound.slopes - problem.weights - at.low + at.up
     cuts = bound.quadratics - at.beta + at.slack
     step, products = newton_steps(problem, at, bound.slopes), at.products()
@@ -238,7 +238,7 @@ def advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:
 
 
 def follow(problem: Scaled, tol: float, max_iter: int) -> tuple[Bound, int]:
-    """Steps until the gap is at most ``tol``; the point with the smallest gap, and their number."""
+    """Step until the gap is at most ``tol``; return the best point and the number of steps."""
     at = problem.start()
     bound = best = Bound.at(problem, at.x, at.mu)
     for iteration in range(max_iter):
@@ -257,8 +257,8 @@ def follow(problem: Scaled, tol: float, max_iter: int) -> tuple[Bound, int]:
 def run_mkl_interior_point(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     """Solve ``mkl_epigraph`` or ``mkl_group``, two forms of one problem.
 
-    ``options`` are ``tol``, the relative duality gap to reach, and ``max_iter``.  Every call starts
-    anew, whatever ``warm`` is.
+    ``options`` are ``tol``, the relative duality gap to reach, and ``max_iter``.  Every call makes
+    a cold start, for any ``warm``.
     """
     master: Any = program.structure
     labelings = np.asarray(master.labelings, dtype=np.float64)

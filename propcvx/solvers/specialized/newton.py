@@ -7,7 +7,7 @@ r"""A smoothed Newton method for the SVM dual with many instances and few featur
     \min_{w, b} \tfrac12 \|w\|^2 + \sum_i \phi_i(r_i), \quad r_i = y_i - w^\top F_i - b, \quad
     \phi_i(r) = \max(l_i r, u_i r),
 
-which is the hinge loss where the bounds are those of a labeling.  The slope of :math:`\phi_i`
+which is the hinge loss for the bounds of a labeling.  The slope of :math:`\phi_i`
 jumps from l to u at 0.  *Rounded*, it rises linearly over a width :math:`\mu`; only instances
 inside the width have curvature, so a Newton step in the few unknowns (w, b) costs little more than
 a product with F.  Where such a step would gain less than the gap that is due to rounding, the width
@@ -50,32 +50,32 @@ the gap of v grows as the root of the error.  1e-8 makes no difference; from 1e-
 too early, and once more later."""
 
 HARD = 1e4
-"""The least bounds of v, in units of the features, that are reached in several stages."""
+"""Bounds of v, in units of the features, from which the search has several stages."""
 
 WIDEN = 0.03
-"""Share of a plane's own gap below which a warm start widens the width.  With 0.01 to 0.1, 12 SVMs
+"""Fraction of a plane's gap below which a warm start widens the width.  With 0.01 to 0.1, 12 SVMs
 of cod-rna.t take 190 to 194 passes over the instances, without widening 375."""
 
 STAGE = 0.3
-"""Share of the tolerance that a stage is solved to, and by which its v is then multiplied."""
+"""Fraction of the tolerance that a stage is solved to, and by which its v is then multiplied."""
 
 LEAST = 1e-3
-"""Share of the tolerance below which a smaller width makes no v better."""
+"""Fraction of the tolerance below which a smaller width makes no v better."""
 
 FEW = 8
-"""Up to so many instances for each unknown, their rows are factored themselves, not the sums of
-their products, which would lose half of the digits."""
+"""Instances per unknown up to which their rows are factored themselves, not the sums of their
+products, which would lose half of the digits."""
 
 MAX_ITER = 500
-"""Newton steps of one call."""
+"""Largest number of Newton steps of one call."""
 
 MOST_LENGTHS = 100
-"""Lengths of one step that are tried."""
+"""Number of lengths of one step that are tried."""
 
 
 @dataclass(frozen=True)
 class Warm:
-    """Where a call ended: the plane (w, b) for centered features, and the width."""
+    """The end of a call: the plane (w, b) for centered features, and the width."""
 
     plane: Array
     width: float
@@ -104,17 +104,17 @@ class Losses:
 
     @property
     def bias(self) -> bool:
-        """Whether there is one."""
+        """Whether there is a bias."""
         return bool(self.rows[0, -1])
 
     @cached_property
     def jump(self) -> Array:
-        """By how much each slope jumps."""
+        """Jump of each slope."""
         return self.upper - self.lower
 
     @property
     def mean_jump(self) -> float:
-        """The mean of these."""
+        """Mean of the jumps."""
         return float(self.jump.sum()) / max(1, len(self.jump))
 
     @property
@@ -123,7 +123,7 @@ class Losses:
         return float(np.mean(np.square(self.rows[:, :-1]))) or 1.0
 
     def within(self, bounds: float) -> Losses:
-        """The losses with slopes of at most this size."""
+        """Clip the slopes of the losses to a size."""
         lower, upper = np.maximum(self.lower, -bounds), np.minimum(self.upper, bounds)
         return replace(self, lower=lower, upper=upper)
 
@@ -133,11 +133,11 @@ class Losses:
         return 0.5 * float(self.y.min() + self.y.max()) if self.bias else 0.0
 
     def residuals(self, plane: Array) -> Array:
-        """Residuals r, which keep the digits of small weights where the bias equals a label."""
+        """Compute residuals r that keep the digits of small weights if the bias equals a label."""
         return self.y - self.bias * plane[-1] - self.rows[:, :-1] @ plane[:-1]
 
     def slopes(self, residuals: Array, width: float) -> Array:
-        """Slopes of the rounded losses, in [lower, upper]."""
+        """Compute the slopes of the rounded losses, in [lower, upper]."""
         slopes = residuals * (1.0 / width)
         slopes += 0.5
         np.clip(slopes, 0.0, 1.0, out=slopes)
@@ -146,14 +146,14 @@ class Losses:
         return slopes
 
     def feasible(self, here: Rounded) -> Feasible:
-        """The slopes, balanced over the instances within the width, and their gap."""
+        """Balance the slopes over the instances within the width, and compute their gap."""
         near, v = here.near, self.slopes(here.residuals, here.width)
         if self.bias:
             v[near] = moved_in_box(v[near], self.lower[near], self.upper[near], -v.sum())
         return self.balanced(v, here.plane[-1])
 
     def balanced(self, v: Array, bias: float) -> Feasible:
-        """The nearest feasible v, and its gap with a bias."""
+        """Compute the nearest feasible v, and its gap with a bias."""
         v = np.clip(v, self.lower, self.upper)
         if self.bias and abs(v.sum()) > 1e-13 * np.abs(v).sum():
             v = moved_in_box(v, self.lower, self.upper, -v.sum())
@@ -221,10 +221,10 @@ class Rounded:
         return np.sqrt(np.maximum(squares, 0.0))[:, None] * axes.T, pull
 
     def step(self, fall: float = 1.0) -> Array:
-        """The Newton step to the minimizer for a width that much smaller.
+        """Compute the Newton step to the minimizer for a width smaller by the factor ``fall``.
 
         Its equations hold while the same instances are within the width.  A root of their matrix,
-        scaled to columns of length one, is factored: where C is large the weights' own curvature of
+        scaled to columns of length one, is factored: for a large C the weights' own curvature of
         one would be lost in the matrix itself.
         """
         root, pull = self.curvature
@@ -241,14 +241,14 @@ class Rounded:
         return scale * solve_triangular(triangle, half)
 
     def line(self, step: Array, width: float) -> Callable[[float], Rounded]:
-        """The losses rounded with a width, after any length of a step."""
+        """Return the losses rounded with a width as a function of the length of a step."""
         change = self.losses.rows @ step
         return lambda t: Rounded.at(
             self.losses, self.plane + t * step, width, self.residuals - t * change
         )
 
     def moved(self, step: Array) -> Rounded:
-        """Where a step leads, or about the lowest point of its line if that is far from there.
+        """Take a step, or go to about the lowest point of its line if that is far from its end.
 
         There the slope along the line is a twentieth of what it was at the start, or less.
         """
@@ -273,7 +273,7 @@ class Rounded:
         return there
 
     def narrowed(self, fall: float) -> Rounded:
-        """Where the minimizer for a smaller width would be; the same plane if that is nearer."""
+        """Predict the minimizer for a smaller width; keep the plane if that is nearer."""
         width = fall * self.width
         there = self.line(self.step(fall), width)(1.0)
         if there.error <= there.rounding:
@@ -281,13 +281,13 @@ class Rounded:
         return min(there, self.rounded_to(width), key=lambda rounded: rounded.error)
 
     def rounded_to(self, width: float) -> Rounded:
-        """The same plane with another width."""
+        """Round the losses at the same plane with another width."""
         return Rounded.at(self.losses, self.plane, width, self.residuals)
 
 
 @dataclass(frozen=True)
 class FewNear(Rounded):
-    """The same without a bias, with many more features than instances within the width."""
+    """Rounded losses without a bias, with many more features than instances within the width."""
 
     @cached_property
     def spanned(self) -> tuple[Array, Rounded]:
@@ -305,7 +305,7 @@ class FewNear(Rounded):
         )
 
     def step(self, fall: float = 1.0) -> Array:
-        """The same step: out of the span of these rows the curvature is that of the weights."""
+        """Compute the step in the span of the rows; elsewhere only the weights have curvature."""
         basis, inside = self.spanned
         change = Rounded.step(inside, fall) - inside.descent
         return self.descent + basis @ change[:-1]
@@ -323,7 +323,7 @@ class Feasible:
 
     @classmethod
     def of(cls, losses: Losses, v: Array, plane: Array) -> Feasible:
-        """The gap of a v, as a sum in which nothing cancels."""
+        """Compute the gap of a v as a sum without cancellation."""
         residuals, w = losses.residuals(plane), plane[:-1]
         above = np.maximum(residuals, 0.0)
         below = above - residuals
@@ -337,14 +337,14 @@ class Feasible:
         return max(self.gap, 0.0) / (abs(self.primal) or 1.0)
 
     def within(self, tol: float) -> bool:
-        """Whether the relative gap is at most ``tol``."""
+        """Check whether the relative gap is at most ``tol``."""
         return self.relative_gap <= tol
 
 
 def search(
     losses: Losses, warm: Warm | None, tol: float, limit: int
 ) -> tuple[Feasible, Rounded, int]:
-    """Search from where an earlier call ended; where that fails, from w = 0 in stages.
+    """Search from the end of an earlier call; if that fails, from w = 0 in stages.
 
     Large bounds of v are reached in stages.  The v of a hard margin is within smaller bounds, too:
     multiplied by a little more than one it leaves no loss.
@@ -356,7 +356,7 @@ def search(
     Rounded
         Where the steps ended.
     int
-        Their number.
+        The number of steps.
     """
     best, steps, stretch = None, 0, 1.0 + STAGE * tol
     if warm is not None:
@@ -376,14 +376,14 @@ def search(
 
 
 def _stages(losses: Losses) -> list[float]:
-    """Bounds of v that are reached before the largest of its own."""
+    """Return the bounds of v that are reached before the largest."""
     widest = float(np.abs([losses.lower, losses.upper]).max(initial=0.0))
     ratio = widest * losses.mean_square / HARD
     return [widest / 100.0**n for n in range(int(np.log(max(ratio, 1.0)) / np.log(100.0)), 0, -1)]
 
 
 def minimize(here: Rounded, tol: float, max_iter: int) -> tuple[Feasible, Rounded, int]:
-    """Newton steps, the width falling, until some v has a relative gap of ``tol``.
+    """Take Newton steps with falling width until some v has a relative gap of ``tol``.
 
     Returns
     -------
@@ -392,7 +392,7 @@ def minimize(here: Rounded, tol: float, max_iter: int) -> tuple[Feasible, Rounde
     Rounded
         Where the steps ended.
     int
-        Their number.
+        The number of steps.
     """
     best: Feasible | None = None
     share, steps = 0.8, -1
@@ -424,14 +424,14 @@ def _better(best: Feasible | None, new: Feasible) -> Feasible:
 def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
     """Solve ``svm_dual`` to a relative duality gap of ``options["tol"]``.
 
-    ``warm`` is where an earlier call ended.  Where the gap is not reached the status is
-    ``"user_limit"``, and the answer the v with the smallest gap.
+    ``warm`` is the end of an earlier call.  If the gap is not reached, the status is
+    ``"user_limit"``, and the solution is the v with the smallest gap.
     """
     return _answer(program.structure, program.values, options, warm)
 
 
 def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
-    r"""The same for ``inv_cal_dual``, which is that problem with every bag twice.
+    r"""Solve ``inv_cal_dual``, which is the problem of ``svm_dual`` with every bag twice.
 
     :math:`v = (a, -a^*)` has the bounds :math:`[0, C_p]` and :math:`[-C_p, 0]`, and the targets are
     :math:`\tau - \epsilon` and :math:`\tau + \epsilon`.
@@ -457,7 +457,7 @@ def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any)
 
 
 def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
-    """The same for a restricted master over one labeling, which is its SVM without a bias."""
+    """Solve a restricted master over one labeling, which is its SVM without a bias."""
     master: Any = program.structure
     (labeling,) = np.asarray(master.labelings, dtype=np.float64)
     values = svm_dual_parameters(labeling, master.C)
@@ -467,7 +467,7 @@ def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -
 
 
 def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Solution:
-    """The search on a structure with these values of its parameters."""
+    """Run the search on a structure with values of its parameters."""
     losses, tol = Losses(svm.rows, values["y"], values["lower"], values["upper"]), options["tol"]
     fits = isinstance(warm, Warm) and len(warm.plane) == losses.rank + 1
     best, end, steps = search(
@@ -488,10 +488,10 @@ def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Sol
 
 
 def _start(losses: Losses, warm: Warm | None) -> Rounded:
-    """The plane of an earlier call, or w = 0 with every instance within the width.
+    """Return the plane of an earlier call, or w = 0 with every instance within the width.
 
-    The earlier width is too narrow for a plane that is far from the minimizer now; it is widened
-    until the gap due to rounding, about its square, is a share of that due to the plane.
+    The earlier width is too narrow for a plane that is now far from the minimizer.  It is widened
+    until the gap due to rounding, about its square, is a fraction of the gap due to the plane.
     """
     plane = np.append(np.zeros(losses.rank), losses.middle) if warm is None else warm.plane
     residuals = losses.residuals(plane)
