@@ -13,6 +13,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 sys.path.append(str(HERE / "results"))
 
 import check_fit  # noqa: E402
+import counts  # noqa: E402
 import equal_shares  # noqa: E402
 import halves  # noqa: E402
 import in_browser  # noqa: E402
@@ -83,6 +84,7 @@ myst_substitutions = {
     **natural.pages(),
     **halves.pages(),
     **check_fit.pages(),
+    **counts.pages(),
 }
 
 report_tables.draw(HERE / "generated")

@@ -130,6 +130,9 @@ PROGRAMS: Mapping[str, Callable[[Parts], p.Program]] = MappingProxyType(
         "second_moments": lambda d: p.second_moments(*pooled_covariances(d.features, d.bags)),
         "class_means": lambda d: p.class_means(d.bag_means, d.bags.proportions, d.weights),
         "conditional_exponential_model": _model,
+        "soft_logistic_regression": lambda d: p.soft_logistic_regression(
+            d.features, np.ones(len(d.labels))
+        ).set(t=(1.0 + d.labels) / 2.0, lam=0.1),
         "mkl_epigraph": lambda d: p.mkl_epigraph(d.features, d.labelings, d.C),
         "mkl_group": lambda d: p.mkl_group(d.features, d.labelings, d.C),
         "mkl_group_one_cut": lambda d: p.mkl_group(d.features, d.labelings[:1], d.C),

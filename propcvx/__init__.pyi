@@ -37,6 +37,7 @@ from .bags.targets import (
 )
 from .bounds import certify
 from .estimators import (
+    AggregateLogisticRegression,
     AlterPropSVM,
     BagMeans,
     ConvPropSVM,
@@ -55,6 +56,7 @@ from .relaxation import CuttingPlanes
 __version__: str
 
 __all__ = [
+    "AggregateLogisticRegression",
     "AlterPropSVM",
     "BagKFold",
     "BagMeans",

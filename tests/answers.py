@@ -40,6 +40,7 @@ METHODS = {
     "MeanMap": propcvx.MeanMap(),
     "InvCal": propcvx.InvCal(),
     "InvCal, scaled epsilon": propcvx.InvCal(epsilon="sampling", scaled_epsilon=True),
+    "AggregateLogisticRegression": propcvx.AggregateLogisticRegression(),
     "EcologicalRegression": propcvx.EcologicalRegression(),
     "SecondMoments": propcvx.SecondMoments(),
     "alter-pSVM": propcvx.AlterPropSVM(n_init=2, random_state=0),
@@ -156,6 +157,7 @@ def real_answers():
     methods = {
         "MeanMap": propcvx.MeanMap(),
         "InvCal": propcvx.InvCal(),
+        "AggregateLogisticRegression": propcvx.AggregateLogisticRegression(),
         "EcologicalRegression": propcvx.EcologicalRegression(),
         "SecondMoments": propcvx.SecondMoments(),
         "alter-pSVM": propcvx.AlterPropSVM(random_state=0),

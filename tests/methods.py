@@ -2,13 +2,22 @@
 
 import pytest
 
-from propcvx import AlterPropSVM, ConvPropSVM, EcologicalRegression, InvCal, MeanMap, SecondMoments
+from propcvx import (
+    AggregateLogisticRegression,
+    AlterPropSVM,
+    ConvPropSVM,
+    EcologicalRegression,
+    InvCal,
+    MeanMap,
+    SecondMoments,
+)
 
 METHODS = {
     "mean_map": MeanMap(),
     "inv_cal": InvCal(),
     "ecological": EcologicalRegression(),
     "second_moments": SecondMoments(),
+    "aggregate": AggregateLogisticRegression(),
     "alter": AlterPropSVM(n_init=1, random_state=0),
     "conv": ConvPropSVM(solver_tol=1e-10),
 }

@@ -151,7 +151,10 @@ METHODS: Mapping[str, MethodEntry] = MappingProxyType(
         ),
         UNTUNED[3]: MethodEntry(lambda seed: ConvPropSVM(1.0)),
         BY_DEFAULT[0]: MethodEntry(lambda seed: EcologicalRegression(), kernels=LINEAR, version=2),
-        BY_DEFAULT[1]: MethodEntry(lambda seed: AlterPropSVM(random_state=seed), kernels=LINEAR),
+        BY_DEFAULT[1]: MethodEntry(  # the default when the stored results were computed
+            lambda seed: AlterPropSVM(init="ecological", init_weight=0.4, random_state=seed),
+            kernels=LINEAR,
+        ),
         LLP_LEARN[0]: _of_llp_learn("alterSVM", C=WEIGHTS, C_p=BAG_WEIGHTS),
         LLP_LEARN[1]: _of_llp_learn("EM", C=WEIGHTS),
     }

@@ -1,1 +1,1 @@
-"""Algorithm 1 of the paper, alter-pSVM: the loop, whose parts are arguments."""
+"""Algorithm 1 of the paper, alter-pSVM, and the same loop with expected labels."""

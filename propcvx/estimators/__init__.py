@@ -1,5 +1,6 @@
 """Methods as scikit-learn classifiers of instances, and estimates of how good their fits are."""
 
+from propcvx.estimators.aggregate import AggregateLogisticRegression
 from propcvx.estimators.alter import AlterPropSVM
 from propcvx.estimators.bag_table import BagMeans, fit_means
 from propcvx.estimators.base import BagClassifier, fit_grid
@@ -17,6 +18,7 @@ from propcvx.estimators.proportion_scaler import ProportionScaler
 from propcvx.estimators.second_moments import SecondMoments
 
 __all__ = [
+    "AggregateLogisticRegression",
     "AlterPropSVM",
     "BagClassifier",
     "BagMeanClassifier",

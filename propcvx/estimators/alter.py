@@ -66,11 +66,11 @@ class AlterPropSVM(BagClassifier):
     coef0 : float
         Constant of ``"poly"``.
     init : str, estimator, array of shape (n_instances,), or sequence of these
-        The start.  ``"auto"``: the labeling of :class:`propcvx.EcologicalRegression` if there are
-        at least three bags, or only known labels, whose proportions are not all equal, otherwise
-        ``"mixed"``.  ``"mixed"``: random labelings and the labelings of conv-pSVM and InvCal with
-        the weight C.  ``"random"``: random labelings, as in the paper.  An estimator of this
-        package, or its name in :data:`propcvx.estimators.starts.METHODS`: its labels, with the
+        The start.  ``"auto"``: the labeling of :class:`propcvx.AggregateLogisticRegression` if
+        there are at least three bags, or only known labels, whose proportions are not all equal,
+        otherwise ``"mixed"``.  ``"mixed"``: random labelings and the labelings of conv-pSVM and
+        InvCal with the weight C.  ``"random"``: random labelings, as in the paper.  An estimator of
+        this package, or its name in :data:`propcvx.estimators.starts.METHODS`: its labels, with the
         count nearest to the proportion in every bag.  An array: a labeling of -1 and +1, in which
         known labels take precedence.
     n_init : int
@@ -168,7 +168,7 @@ class AlterPropSVM(BagClassifier):
     init: Any = "auto"
     n_init: int = 10
     annealing: bool | Literal["auto"] = "auto"
-    init_weight: float = 0.4
+    init_weight: float = 0.5
     proportion_loss: str | ProportionLoss = "absolute"
     instance_loss: str | InstanceLoss = "hinge"
     bag_weights: BagWeights = "size"

@@ -62,6 +62,19 @@ class OneProgramClassifier(BagClassifier):
         labeling = np.where(features @ weights + bias > 0, 1.0, -1.0)
         return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
 
+    def _warns_of_equal_shares(self, bags: Bags) -> bool:
+        """Warn if all bags have the same proportion, and return whether they do."""
+        equal = bool(np.ptp(bags.proportions) == 0.0)
+        if equal:
+            several = len(bags.class_names) > 2
+            of, end = (" of one class", "for it") if several else ("", "and predicts one class")
+            warn(
+                f"all bags have the same proportion{of}, so {type(self).__name__} finds w = 0 "
+                f"{end}; use SecondMoments or AlterPropSVM.",
+                IllPosedWarning,
+            )
+        return equal
+
 
 @dataclass(eq=False, repr=False)
 class BagMeanClassifier(OneProgramClassifier):
@@ -77,19 +90,6 @@ class BagMeanClassifier(OneProgramClassifier):
         """
         weights = bag_weights(self.bag_weights, apart) * apart.weights_of_bags
         return weights[apart.with_share]
-
-    def _warns_of_equal_shares(self, bags: Bags) -> bool:
-        """Warn if all bags have the same proportion, and return whether they do."""
-        equal = bool(np.ptp(bags.proportions) == 0.0)
-        if equal:
-            several = len(bags.class_names) > 2
-            of, end = (" of one class", "for it") if several else ("", "and predicts one class")
-            warn(
-                f"all bags have the same proportion{of}, so {type(self).__name__} finds w = 0 "
-                f"{end}; use SecondMoments or AlterPropSVM.",
-                IllPosedWarning,
-            )
-        return equal
 
 
 @dataclass(eq=False, repr=False)

@@ -27,8 +27,8 @@ from propcvx.errors import (
 )
 from propcvx.estimators.fit_check import predicted
 from propcvx.groups.cells import Cells
-from propcvx.groups.given_counts import GivenCounts
 from propcvx.labelings.feasible import FeasibleLabelings
+from propcvx.labelings.given_counts import GivenCounts
 
 FEW = 20
 """With fewer resamples there is no interval."""
@@ -112,9 +112,8 @@ def resampled(
     draws: list[Any] = [partial(of_drawn_bags, classifier, X, y, bags)]
     if hasattr(steps[-1], "sample_probabilities"):
         seen = steps[:-1].transform(X) if len(steps) > 1 else X
-        draws = [
-            partial(steps[-1].sample_probabilities, seen, logistic=each) for each in (False, True)
-        ]
+        draw = partial(steps[-1].sample_probabilities, seen)
+        draws = [draw, partial(draw, logistic=True)] if hasattr(steps[-1], "posterior_") else [draw]
     elif not bags.labels.any() and len(np.unique(bags.proportions[bags.with_share])) < 2:
         warn("all bags have the same proportion, so intervals are NaN.", IllPosedWarning)
         n_draws = 0

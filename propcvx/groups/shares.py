@@ -100,7 +100,7 @@ def group_shares(
         The source of the estimates.  A labeling, of -1 and +1, must have the bags' proportions.
         The probabilities of a classifier are taken for those of independent labels.  They are
         conditioned on the numbers of positives of the bags
-        (:class:`propcvx.groups.given_counts.GivenCounts`), then averaged in each group.
+        (:class:`propcvx.labelings.given_counts.GivenCounts`), then averaged in each group.
     X : array, sparse matrix or DataFrame of shape (n_instances, n_features), optional
         Needed for a classifier and for groups that are a function.  For a pipeline, columns may
         have any type.
@@ -115,10 +115,11 @@ def group_shares(
     n_draws : int
         Number of estimates for the interval, whose ends are their quantiles: 0 for no interval,
         otherwise at least 20.  Each estimate uses labels drawn with the proportions of the bags, by
-        probabilities that the bags allow.  For :class:`propcvx.EcologicalRegression` with the
-        linear kernel, or a pipeline that ends in it, the probabilities are those of planes drawn
-        from its posterior: half by the rule of ``predict_proba``, half by the logistic curve of the
-        fit.  For other classifiers they are those of fits to bags of ``y`` drawn with replacement.
+        probabilities that the bags allow.  For :class:`propcvx.EcologicalRegression` and
+        :class:`propcvx.AggregateLogisticRegression` with the linear kernel, or a pipeline that ends
+        in one of them, the probabilities come from planes drawn from its posterior; for the former,
+        half by the rule of ``predict_proba``, half by the logistic curve of the fit.  For other
+        classifiers they come from fits to bags of ``y`` drawn with replacement.
         The interval does not include an error that all draws have in common, for example if bags
         differ by more than the columns of X explain.
     level : float

@@ -30,6 +30,7 @@ from propcvx.programs.lifted import (
     mixture,
     square_loss_matrix,
 )
+from propcvx.programs.logistic import soft_logistic_regression
 from propcvx.programs.mkl import mkl_epigraph, mkl_group, mkl_inner
 from propcvx.programs.program import ProblemClass, Program, build
 from propcvx.programs.psvm import constrained_psvm, psvm
@@ -83,6 +84,7 @@ __all__ = [
     "mkl_inner",
     "psvm",
     "second_moments",
+    "soft_logistic_regression",
     "square_loss_matrix",
     "svm_dual",
     "svm_dual_parameters",

@@ -13,10 +13,10 @@ from sklearn.base import clone
 from small_problems import SQUARED_HINGE, small_problem, small_problems
 
 from propcvx import (
+    AggregateLogisticRegression,
     AlterPropSVM,
     Bags,
     ConvPropSVM,
-    EcologicalRegression,
     InvCal,
     MeanMap,
     bag_target,
@@ -277,17 +277,17 @@ def test_start_with_the_smaller_objective_wins_beyond_the_tolerance(excess, winn
 # --- defaults ---------------------------------------------------------------------------------
 
 
-def test_default_start_is_averaged_into_scores():
+def test_default_start_is_the_likelihood_of_counts_and_half_of_scores():
     problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
-    ecological = EcologicalRegression(ridge=0.3).fit(problem.X, problem.y)
+    counts = AggregateLogisticRegression().fit(problem.X, problem.y)
     clf, alone = (
-        AlterPropSVM(init_weight=weight).fit(problem.X, problem.y) for weight in (0.4, 0.0)
+        AlterPropSVM(init_weight=weight).fit(problem.X, problem.y) for weight in (0.5, 0.0)
     )
-    assert (repr(clf.init_), len(clf.init_objectives_)) == (repr(ecological), 1)
+    assert (repr(clf.init_), len(clf.init_objectives_)) == (repr(counts), 1)
     assert clf.objective_ == alone.objective_
     np.testing.assert_array_equal(clf.transduction_, alone.transduction_)
-    first, last = (each.decision_function(problem.X) for each in (ecological, alone))
-    mean = 0.6 * last + 0.4 * first * np.sqrt(np.mean(last**2) / np.mean(first**2))
+    first, last = (each.decision_function(problem.X) for each in (counts, alone))
+    mean = 0.5 * last + 0.5 * first * np.sqrt(np.mean(last**2) / np.mean(first**2))
     np.testing.assert_allclose(clf.decision_function(problem.X), mean, atol=1e-9)
 
 

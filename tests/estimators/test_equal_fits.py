@@ -183,8 +183,13 @@ def bag_without_weight_and_none(method):
     atol=1e-4,
 )
 def bag_of_weight_two_and_the_bag_twice(method, kernel, bag_weights):
-    """Copies of an instance may get two labels in a descent with a kernel, which ends elsewhere."""
-    kernel = "linear" if isinstance(method, AlterPropSVM) else kernel
+    """Copies of an instance may get two labels in a descent with a kernel, which ends elsewhere.
+
+    As a start the likelihood of counts gets weights of mean 1, beside which its ridge is fixed.
+    """
+    if isinstance(method, AlterPropSVM):
+        kernel = "linear"
+        method.set_params(init="ecological")
     method.set_params(kernel=kernel, gamma=0.3)
     if "bag_weights" in method.get_params():
         method.set_params(bag_weights=bag_weights)

@@ -11,7 +11,13 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from small_problems import small_problem
 
-from propcvx import AlterPropSVM, ConvPropSVM, EcologicalRegression, bag_target
+from propcvx import (
+    AggregateLogisticRegression,
+    AlterPropSVM,
+    ConvPropSVM,
+    EcologicalRegression,
+    bag_target,
+)
 from propcvx.errors import IllPosedWarning
 from propcvx.estimators.calibration import Calibration
 
@@ -90,7 +96,7 @@ def test_no_curve_is_steeper_than_that_of_normal_classes():
 
 
 @each_kernel
-@each_method("ecological")  # whose values are shares
+@each_method("ecological", "aggregate")  # which have probabilities of their own
 def test_with_bags_of_one_it_is_platts(method, kernel):
     target = bag_target(np.arange(len(LABELS)), (LABELS > 0).astype(float))
     clf = clone(method).set_params(kernel=kernel).fit(X, target)
@@ -141,7 +147,9 @@ def test_any_two_labels(method, pair):
     pair = np.asarray(pair)
     given = pair[(LABELS > 0).astype(int)]
     clf, twin = clone(method).fit(X, given), clone(method).fit(X, LABELS)
-    assert hasattr(clf, "predict_proba") == isinstance(clf, EcologicalRegression)
+    assert hasattr(clf, "predict_proba") == isinstance(
+        clf, AggregateLogisticRegression | EcologicalRegression
+    )
     np.testing.assert_array_equal(clf.classes_, pair)
     assert clf.classes_.dtype == pair.dtype
     positive = clf.decision_function(X) > 0

@@ -8,8 +8,8 @@ from scipy.stats import binom
 from small_problems import all_labelings
 
 from propcvx import Bags, bag_proportions, bag_target
-from propcvx.groups.given_counts import GivenCounts
 from propcvx.labelings.feasible import FeasibleLabelings
+from propcvx.labelings.given_counts import GivenCounts
 
 
 def posed(seed, spread):

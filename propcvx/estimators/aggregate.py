@@ -1,0 +1,333 @@
+"""Logistic regression by the likelihood of the numbers of positives in bags."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import KW_ONLY, dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from cvxpy import OPTIMAL, USER_LIMIT
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+
+from propcvx.alternating.expectation import maximize_likelihood, soft_descent
+from propcvx.arrays import Array
+from propcvx.bags.bags import Bags
+from propcvx.checks import check_count, check_number
+from propcvx.errors import InputError
+from propcvx.estimators.means import OneProgramClassifier
+from propcvx.estimators.scaling import known_variance
+from propcvx.history import Fitted, History, Round, StopReason
+from propcvx.labelings.given_counts import CountLikelihood
+from propcvx.svm.kernels import FeatureMap
+from propcvx.svm.training import TrainingData
+
+MOST_COLUMNS = 500
+"""With more columns there is no posterior, whose covariance takes a gradient for each column."""
+
+STEP = 1e-4
+"""Of the differences of gradients, in units of the parameters."""
+
+
+@dataclass(eq=False, repr=False)
+class AggregateLogisticRegression(OneProgramClassifier):
+    r"""Logistic regression by the likelihood of what is observed, the counts of bags.
+
+    The labels :math:`t_i \in \{0, 1\}` are independent, with
+    :math:`P(t_i = 1) = 1 / (1 + e^{-s_i})` and :math:`s_i = w^\top x_i + b`.  The number of
+    positives of bag k then has a Poisson-binomial distribution, and the fit is
+
+    .. math::
+
+        \max_{w, b} \sum_k \omega_k \log P(l_k \le \textstyle\sum_{i \in k} t_i \le u_k)
+        - \frac{\rho s^2}{2} \|w\|^2
+
+    where :math:`l_k` to :math:`u_k` are the counts that the proportion of bag k allows (Prentice
+    and Sheppard 1995; Sun, Sheldon and O'Connor 2017), :math:`s^2` is the total variance of the
+    instances, and :math:`\omega_k = 1`.  The probabilities are exact in bags of any size.  A method
+    that sees only the means of bags ignores the variance of a count, which has most of the
+    information where bags are random or few.  The objective is not concave: the fit is a local
+    maximum, which begins with w = 0.
+
+    The scale and the origin of the features change no prediction.  With a ``sample_weight``,
+    :math:`\omega_k` is the mean weight of the instances of bag k, so that a bag with a mean weight
+    of two counts as two bags.  This assumes that inside a bag the weights do not depend on the
+    label.  A known label is a bag of one, and the rest of its bag has the rest of the count.  Bags
+    without a proportion have no term.
+
+    Parameters
+    ----------
+    ridge : float
+        Strength :math:`\rho > 0` of the ridge in units of the total variance :math:`s^2` of the
+        instances in the features of the kernel.  Larger values give smaller weights.
+    epsilon : "rounding", "sampling", float, array of shape (n_bags,), dict or pandas Series
+        Tolerance of the proportions, which gives the counts :math:`l_k` to :math:`u_k`.
+        ``"rounding"`` takes the count nearest to a proportion, ``"sampling"`` is
+        :func:`propcvx.sampling_epsilon`.
+    tol : float
+        Improvement of the objective by an iteration, relative to the objective, below which the fit
+        ends.
+    max_iter : int
+        Largest number of iterations.
+    kernel : str or callable
+        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
+        see :class:`propcvx.svm.kernels.Kernel`.
+    gamma : float or "scale"
+        Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
+    degree : int
+        Degree of ``"poly"``.
+    coef0 : float
+        Constant of ``"poly"``.
+    solver : str, Solver or sequence
+        ``"auto"`` is SciPy's L-BFGS on the likelihood.  With a solver of exponential cone programs
+        the fit alternates between expected labels and the program
+        :func:`propcvx.programs.soft_logistic_regression`
+        (:func:`propcvx.alternating.expectation.maximize_likelihood`): this ends at the same
+        maximum in most problems, and takes ten to a hundred times as long.
+    solver_tol : float
+        Tolerance of that solver.
+    solver_options : dict or None
+        Options of the solver, passed on unchanged.
+
+    Attributes
+    ----------
+    covariance_ : array of shape (n_features + 1, n_features + 1) or None
+        Covariance of the weights and the bias, from which :meth:`sample_probabilities` draws.  None
+        with more than two classes or 500 columns, with a kernel, and if all proportions are equal.
+    objective_ : float
+        Minus the penalized log-likelihood.
+    history_ : History
+        Objective, solver, status and time of every iteration.
+    n_iter_ : int, with two classes
+        Number of iterations.
+    stop_reason_ : StopReason
+        Why the iterations stopped.
+    transduction_ : array of shape (n_instances,)
+        Predicted labels -1, +1 of the training instances; with more than two classes, positions
+        in ``classes_``.
+    coef_ : array of shape (1, n_features)
+        Weights, for the linear kernel; a row for each of more than two classes.
+    dual_coef_ : array of shape (1, n_instances)
+        Dual coefficients, for other kernels; a row for each of more than two classes.
+    intercept_ : array of shape (1,), with more than two classes (n_classes,)
+        Bias.
+    classes_ : array of shape (n_classes,)
+        Labels; ``[-1, 1]`` for bags of two classes.
+
+    Examples
+    --------
+    >>> from propcvx import bag_target
+    >>> X = np.array([[2, 1], [1, 2], [-1, -1], [1, 0], [-1, 0], [-2, -1]])
+    >>> y = bag_target([0, 0, 0, 1, 1, 1], [2 / 3, 1 / 3])
+    >>> fitted = AggregateLogisticRegression().fit(X, y)
+    >>> fitted.predict(X)
+    array([ 1,  1, -1,  1, -1, -1])
+    >>> fitted.predict_proba(X)[:, 1].round(2)
+    array([0.97, 0.94, 0.09, 0.8 , 0.17, 0.02])
+    """
+
+    ridge: float = 0.1
+    _: KW_ONLY
+    epsilon: Any = "rounding"
+    tol: float = 1e-12
+    max_iter: int = 1000
+
+    def _check_bags(self, bags: Bags) -> None:
+        bags.check_known(self.epsilon)
+
+    def _standardize(
+        self, feature_map: FeatureMap, bags: Bags
+    ) -> tuple[Array, CountLikelihood, Array, float]:
+        """Return rows with a total variance of 1, their likelihood, and their mean and unit."""
+        features, seen, _ = self._seen(feature_map, bags)
+        if not seen.masses.any():
+            raise InputError(
+                "sample_weight must be above 0 in a bag with a proportion, got 0 in all."
+            )
+        likelihood = CountLikelihood.of(seen, bags, self.epsilon)
+        unit = np.sqrt(known_variance(feature_map.features, bags)) or 1.0
+        mean = np.average(features, axis=0, weights=seen.relative_weights)
+        return (features - mean) / unit, likelihood, mean, unit
+
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+        ridge = check_number("ridge", self.ridge, above=0.0)
+        tol = check_number("tol", self.tol, least=0.0)
+        limits: Any = {"tol": tol, "max_iter": check_count("max_iter", self.max_iter)}
+        rows, likelihood, mean, unit = self._standardize(feature_map, bags)
+        if equal := self._warns_of_equal_shares(likelihood.feasible.bags):
+            rows = np.zeros_like(rows)
+        if equal or (isinstance(self.solver, str) and self.solver == "auto"):
+            end = maximize_directly(rows, likelihood, ridge, **limits)
+        else:
+            end = soft_descent(maximize_likelihood(rows, likelihood, ridge, self._solve, **limits))
+        self.n_iter_ = len(end.history)
+        weights = end.weights / unit
+        bias = end.bias - float(mean @ weights)
+        labeling = np.where(feature_map.features @ weights + bias > 0.0, 1.0, -1.0)
+        return Fitted(labeling, weights, bias, end.objective, end.history, ill_posed=equal)
+
+    def _store(
+        self, data: TrainingData, feature_map: FeatureMap, end: Fitted, scores: Array
+    ) -> None:
+        super()._store(data, feature_map, end, scores)
+        self.covariance_ = None
+        linear, few = feature_map.kernel.name == "linear", len(end.weights) <= MOST_COLUMNS
+        if linear and few and scores.ndim == 1 and not end.ill_posed:
+            rows, likelihood, mean, unit = self._standardize(feature_map, data.bags)
+            plane = np.append(end.weights * unit, end.bias + mean @ end.weights)
+            covariance = sandwich_covariance(rows, likelihood, self.ridge, plane)
+            back = np.diag(np.append(np.full(len(mean), 1.0 / unit), 1.0))
+            back[-1, :-1] = -mean / unit
+            self.covariance_ = back @ covariance @ back.T
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each class by the model, without a calibration.
+
+        Of more than two classes it is the probability of each against the rest, over their sum.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, n_features)
+
+        Returns
+        -------
+        probabilities : array of shape (n_instances, n_classes)
+            In the order of ``classes_``.
+        """
+        scores = self.decision_function(X)
+        p = expit(np.column_stack([-scores, scores]) if scores.ndim == 1 else scores)
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+    @available_if(lambda model: getattr(model, "covariance_", None) is not None)
+    def sample_probabilities(self, X: Any, random_state: Any = None) -> Array:
+        """Probabilities of positives by a plane that is drawn around the fit.
+
+        The plane is normal, with the covariance ``covariance_``, see :func:`sandwich_covariance`.
+
+        Parameters
+        ----------
+        X : array of shape (n_instances, n_features)
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        shares : array of shape (n_instances,)
+        """
+        drawn, random = copy(self), check_random_state(random_state)
+        covariance: Any = self.covariance_
+        values, vectors = np.linalg.eigh(covariance)
+        normal = random.normal(size=len(values)) * np.sqrt(np.maximum(values, 0.0))
+        plane = np.append(self.coef_, self.intercept_) + vectors @ normal
+        drawn.coef_, drawn.intercept_ = plane[None, :-1], plane[-1:]
+        return drawn.predict_proba(X)[:, 1]
+
+
+def design_matrix(features: Array) -> Array:
+    """Features with one more column, that of the bias."""
+    return np.column_stack([features, np.ones(len(features))])
+
+
+def penalized_loss(
+    design: Array, likelihood: CountLikelihood, lam: float, plane: Array
+) -> tuple[float, Array, Array]:
+    r"""Minus the penalized log-likelihood, its gradient, and its derivative by each score.
+
+    The derivative by a score is :math:`\omega_k (1 / (1 + e^{-s_i}) - \bar t_i)`, the probability
+    less the expected label given the counts.
+    """
+    scores, penalty = design @ plane, np.append(plane[:-1], 0.0)
+    value, means = likelihood.value_and_means(scores)
+    errors = likelihood.weights * (expit(scores) - means)
+    loss = 0.5 * lam * float(penalty @ penalty) - value
+    return loss, errors @ design + lam * penalty, errors
+
+
+def maximize_directly(
+    features: Array, likelihood: CountLikelihood, lam: float, *, tol: float, max_iter: int
+) -> Fitted:
+    r"""Maximize :math:`\ell(F w + b) - \tfrac{\lambda}{2} \|w\|^2` from w = 0 by L-BFGS.
+
+    If all features are 0, the answer is the start, which has one positive and one negative more
+    than the counts, so that b is finite.
+
+    Parameters
+    ----------
+    features : array of shape (n_instances, rank)
+        F, with columns of mean 0.
+    likelihood : CountLikelihood
+        :math:`\ell`.
+    lam : float
+        :math:`\lambda > 0`.
+    tol : float
+        Improvement of an iteration below which it ends, per unit of the weights of the instances.
+    max_iter : int
+        Largest number of iterations.
+    """
+    begun, design = perf_counter(), design_matrix(features)
+    total = float(likelihood.weights.sum())
+    values: list[float] = []
+
+    def objective(plane: Array) -> tuple[float, Array]:
+        value, slope, _ = penalized_loss(design, likelihood, lam, plane)
+        return value / total, slope / total
+
+    def record(intermediate_result: Any) -> None:
+        values.append(total * float(intermediate_result.fun))
+
+    plane, stopped = np.append(np.zeros(features.shape[1]), likelihood.starting_log_odds), False
+    if features.any():
+        limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
+        options = {"ftol": tol, "gtol": 0.0, **limits}
+        end = minimize(
+            objective, plane, method="L-BFGS-B", jac=True, callback=record, options=options
+        )
+        plane, stopped = end.x, end.status == 1
+    values = values or [total * objective(plane)[0]]
+    seconds = (perf_counter() - begun) / len(values)
+    history = History([Round(value, "lbfgs", OPTIMAL, seconds) for value in values])
+    if stopped:
+        history[-1] = replace(history[-1], status=USER_LIMIT)
+    history.stop_reason = StopReason.MAX_ROUNDS if stopped else StopReason.CONVERGED
+    labeling = np.where(design @ plane > 0.0, 1.0, -1.0)
+    return Fitted(labeling, plane[:-1], float(plane[-1]), values[-1], history)
+
+
+def sandwich_covariance(
+    features: Array, likelihood: CountLikelihood, lam: float, plane: Array
+) -> Array:
+    r"""Covariance of weights and bias, from the scores of bags: :math:`A^{-1} (B + P) A^{-1}`.
+
+    A is the second derivative of minus the penalized log-likelihood, by differences of gradients,
+    and :math:`B = \frac{K}{K - f} \sum_k g_k g_k^\top` the sum of squares of the gradients of K
+    bags, with :math:`f = \sum_j (1 - \lambda / a_j)` free parameters, where :math:`a_j` are the
+    eigenvalues of A, raised to :math:`\lambda`.  P is the variance of the gradient of the penalty,
+    :math:`\lambda` for each weight.  If the model is right, A and B + P are nearly equal, and this
+    is Laplace's approximation of the posterior.  If bags differ beside their features, B is larger.
+
+    Parameters
+    ----------
+    features : array of shape (n_instances, rank)
+    likelihood : CountLikelihood
+    lam : float
+    plane : array of shape (rank + 1,)
+        Weights and bias at the maximum.
+    """
+    design, bags = design_matrix(features), likelihood.feasible.bags
+    penalty = lam * np.diag(np.append(np.ones(features.shape[1]), 0.0))
+    _, slope, errors = penalized_loss(design, likelihood, lam, plane)
+    step = STEP * max(1.0, float(np.abs(plane).max()))
+    moved = [
+        penalized_loss(design, likelihood, lam, plane + step * e)[1] for e in np.eye(len(plane))
+    ]
+    curvature = (np.array(moved) - slope) / step
+    values, vectors = np.linalg.eigh((curvature + curvature.T) / 2.0)
+    values = np.maximum(values, lam)
+    inverse = (vectors / values) @ vectors.T
+    left = bags.n_bags - float((1.0 - lam / values).sum())
+    of_bags = bags.membership @ (errors[:, None] * design)
+    squares = of_bags.T @ of_bags * (bags.n_bags / max(left, 1.0))
+    return np.asarray(inverse @ (squares + penalty) @ inverse)

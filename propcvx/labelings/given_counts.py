@@ -1,0 +1,254 @@
+r"""Labels that are independent but for the counts of their bags: conditional Poisson sampling.
+
+With a probability :math:`p_i` of each instance to be positive, and the number of positives of a bag
+known, a labeling :math:`t \in \{0, 1\}^n` of the bag has a probability in proportion to
+:math:`\prod_{t_i = 1} p_i / (1 - p_i)`, if it has this count (Hájek 1964; Chen, Dempster and Liu
+1994).  All odds of a bag may be multiplied by one number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit, logit
+
+from propcvx.arrays import Array, Indices, Mask
+from propcvx.bags.bags import Bags
+from propcvx.labelings.feasible import FeasibleLabelings
+
+NEAR_ONE = 1e-12
+"""Probabilities are that far from 0 and 1 before they are changed."""
+
+WIDE = 40.0
+"""Log odds of that size are as good as infinite: a probability is then 0 or 1 to all digits."""
+
+HALVINGS = 60
+"""Steps at most to a shift; seldom more than ten."""
+
+NEAR_GOAL = 1e-9
+"""The error of an expected number that is left."""
+
+NOTHING = 1e-20
+"""Fourier coefficients, and probabilities of counts, that are smaller change no digit of a sum."""
+
+
+def log_odds(probabilities: Array, labels: NDArray[Any]) -> Array:
+    """Log odds of probabilities; infinite where a label is known, -1 or +1."""
+    odds = logit(np.clip(probabilities, NEAR_ONE, 1.0 - NEAR_ONE))
+    return np.where(labels == 0, odds, np.where(labels > 0, np.inf, -np.inf))
+
+
+def shifts_into(odds: Array, index: Indices, lower: Indices, upper: Indices) -> Array:
+    """Compute the shift of log odds that brings each bag's sum of probabilities into its range.
+
+    Newton steps are taken, and bisections if a step leaves the interval.
+    """
+    n_bags, free = len(lower), np.isfinite(odds)
+    goal = np.clip(np.bincount(index, expit(odds), n_bags), lower, upper)
+    low, high = np.full(n_bags, WIDE), np.full(n_bags, -WIDE)
+    np.minimum.at(low, index[free], -odds[free] - WIDE)
+    np.maximum.at(high, index[free], WIDE - odds[free])
+    known, possible = np.bincount(index, odds == np.inf), np.bincount(index, odds > -np.inf)
+    shift = np.where(goal == known, low, np.where(goal == possible, high, 0.0))
+    for _ in range(HALVINGS):
+        p = expit(odds + shift[index])
+        above, slope = np.bincount(index, p) - goal, np.bincount(index, p * (1.0 - p))
+        if np.abs(above).max() <= NEAR_GOAL:
+            break
+        low, high = np.where(above < 0.0, shift, low), np.where(above > 0.0, shift, high)
+        step = shift - above / np.maximum(slope, NOTHING)
+        shift = np.where((low < step) & (step < high), step, (low + high) / 2)
+    return shift
+
+
+@dataclass(frozen=True, eq=False)
+class GivenCounts:
+    r"""Labels of bags, given the range of the number of positives of each bag.
+
+    Attributes
+    ----------
+    index : int array of shape (n_instances,)
+        The bag of each instance.
+    lower, upper : int arrays of shape (n_bags,)
+        The range.
+    odds : array of shape (n_instances,)
+        Log odds of independent labels, infinite where a label is known.
+    shift : array of shape (n_bags,)
+        What is added to the log odds of a bag, so that its expected number is in the range.
+    """
+
+    index: Indices
+    lower: Indices
+    upper: Indices
+    odds: Array
+    shift: Array
+
+    @classmethod
+    def of(cls, probabilities: Array, feasible: FeasibleLabelings) -> GivenCounts:
+        """From probabilities without any shares, in the order of the rows."""
+        return cls.of_odds(log_odds(probabilities, feasible.bags.labels), feasible)
+
+    @classmethod
+    def of_odds(cls, odds: Array, feasible: FeasibleLabelings) -> GivenCounts:
+        """From log odds without any shares, in the order of the rows."""
+        index, lower, upper = feasible.bags.index, feasible.lower, feasible.upper
+        return cls(index, lower, upper, odds, shifts_into(odds, index, lower, upper))
+
+    @cached_property
+    def probabilities(self) -> Array:
+        """Those of independent labels, after the shift."""
+        return expit(self.odds + self.shift[self.index])
+
+    @property
+    def end(self) -> Indices:
+        r"""An end of each range: :math:`e^{-|s||c - \mathrm{end}|}` takes a shift s back."""
+        return np.where(self.shift < 0.0, self.upper, self.lower)
+
+    def means(self) -> Array:
+        """Probability of +1 of each instance, given the ranges."""
+        return self.log_probabilities_and_means()[1]
+
+    def log_probabilities_and_means(self) -> tuple[Array, Array]:
+        r"""Log of the probability of each range, and of each instance that of +1 given the ranges.
+
+        A count has the probability :math:`\frac1N \sum_k \omega^{-kc} \prod_i (1 - p_i + p_i
+        \omega^k)`, with :math:`\omega = e^{2 \pi \sqrt{-1} / N}` and N at least the number of
+        counts that are possible; without one of the factors it is that of the others.  N is odd, so
+        that no factor is 0.  A shift t of the log odds :math:`s_i` changes the probability of a
+        count c by the factor :math:`e^{tc} \prod_i (1 + e^{s_i}) / (1 + e^{s_i + t})`.
+        """
+        near, lengths = self._near()
+        order, means = np.argsort(self.index, kind="stable"), np.empty(len(self.index))
+        logs = np.empty(len(self.shift))
+        points = 1 + np.exp2(np.maximum(np.ceil(np.log2(lengths - 1)), 1.0)).astype(int)
+        for n_points in np.unique(points):
+            rows, bags = order[points[self.index[order]] == n_points], points == n_points
+            logs[bags], means[rows] = near._sums(rows, np.flatnonzero(bags), int(n_points))
+        sign = np.where(self.odds > 0.0, -1.0, 1.0)
+        shift = self.shift[self.index]
+        factors = log_expit(-sign * self.odds) - log_expit(-sign * (self.odds + shift))
+        factors += np.where(sign < 0.0, shift, 0.0)
+        logs += np.bincount(self.index, factors) - self.shift * near.end
+        return logs, np.clip(means, 0.0, 1.0)
+
+    def _near(self) -> tuple[GivenCounts, Indices]:
+        """Drop counts far from the expected number, and return how many counts are left.
+
+        By Bernstein's inequality, a count is at least t from it with a probability of at most
+        :math:`2 e^{-t^2 / (2 v + 2 t / 3)}`, where v is its variance.
+        """
+        p, least = self.probabilities, -np.log(NOTHING)
+        mean, variance = np.bincount(self.index, p), np.bincount(self.index, p * (1.0 - p))
+        reach = np.ceil(least / 3.0 + np.sqrt(np.square(least / 3.0) + 2.0 * least * variance))
+        lower = np.maximum(self.lower, np.floor(mean) - reach).astype(int)
+        upper = np.minimum(self.upper, np.ceil(mean) + reach).astype(int)
+        lengths = np.minimum(np.bincount(self.index) + 1, 2 * reach + 2)
+        return replace(self, lower=lower, upper=upper), lengths.astype(int)
+
+    def _sums(self, rows: Indices, bags: Indices, n_points: int) -> tuple[Array, Array]:
+        """Compute both for some bags, whose rows are sorted by bag, without the shift."""
+        p, place = self.probabilities[rows], np.searchsorted(bags, self.index[rows])
+        first = np.flatnonzero(np.diff(place, prepend=-1))
+        down, length = np.where(self.shift < 0.0, -1, 1)[bags], (self.upper - self.lower + 1)[bags]
+        falls, end = np.exp(-np.abs(self.shift))[bags], self.end[bags]
+        total, positive = np.zeros(len(bags)), np.zeros(len(rows))
+        for k in range((n_points + 1) // 2):
+            wave = np.exp(2j * np.pi * k / n_points)
+            factors = 1.0 - p + p * wave
+            of_bags = np.multiply.reduceat(factors, first)
+            if np.abs(of_bags).max() < NOTHING:  # and they fall with k
+                break
+            ratio = falls * wave**-down
+            near = np.abs(1.0 - ratio) < NEAR_ONE
+            sums = np.where(near, length, (1.0 - ratio**length) / np.where(near, 1.0, 1.0 - ratio))
+            terms = (1 if k == 0 else 2) * of_bags * sums * wave**-end
+            total += terms.real
+            positive += (terms[place] / factors * wave).real
+        return np.log(total / n_points), p * positive / total[place]
+
+    def draw(self, random: RandomState) -> Mask:
+        """Which instances are positive in a labeling that is drawn.
+
+        Labels are drawn with the shift until the count is in its range, and of several counts again
+        as often as the shift makes it too likely.
+        """
+        p, index, shift = self.probabilities, self.index, np.abs(self.shift)
+        first = np.unique(index, return_index=True)[1]
+        positive, left = np.empty(len(p), dtype=bool), np.arange(len(p))
+        while len(left):
+            chance = random.uniform(size=len(left))
+            positive[left] = chance < p[left]
+            counts = np.bincount(index[left], positive[left], len(shift))
+            chance = random.uniform(size=len(p))[first]
+            kept = chance < np.exp(-shift * np.abs(counts - self.end))
+            left = left[~(kept & (self.lower <= counts) & (counts <= self.upper))[index[left]]]
+        return positive
+
+
+@dataclass(frozen=True, eq=False)
+class CountLikelihood:
+    r"""The likelihood of the counts of bags, of independent labels with log odds :math:`s_i`.
+
+    .. math::
+
+        \ell(s) = \sum_k \omega_k \log P(l_k \le \textstyle\sum_{i \in k} t_i \le u_k),
+        \qquad P(t_i = 1) = \frac{1}{1 + e^{-s_i}}
+
+    Attributes
+    ----------
+    feasible : FeasibleLabelings
+        The ranges :math:`l_k` to :math:`u_k` of the counts.  Labels that are known are bags of one.
+    weights_of_bags : array of shape (n_bags,)
+        The weights :math:`\omega_k`: of each bag the mean weight of its instances.
+
+    Examples
+    --------
+    >>> from propcvx import Bags, bag_target
+    >>> bags = Bags.from_target(bag_target([0, 0], [0.5]))
+    >>> value, means = CountLikelihood.of(bags, bags, 0.0).value_and_means(np.zeros(2))
+    >>> round(float(np.exp(value)), 4), means
+    (0.5, array([0.5, 0.5]))
+    """
+
+    feasible: FeasibleLabelings
+    weights_of_bags: Array
+
+    @classmethod
+    def of(cls, seen: Bags, bags: Bags, epsilon: Any) -> CountLikelihood:
+        """From bags in which known labels are apart, and those they are from, with a tolerance."""
+        known = np.bincount(seen.index, seen.labels != 0) > 0
+        positive = np.bincount(seen.index, seen.labels > 0).astype(int)
+        origin = np.searchsorted(bags.codes, seen.codes)
+        lower, upper = (
+            np.where(known, positive, (count - bags.known_counts[0])[origin])
+            for count in bags.count_range(epsilon)
+        )
+        weights = bags.mean_weight * seen.weights_of_bags
+        return cls(FeasibleLabelings(seen, lower, upper), weights)
+
+    @cached_property
+    def weights(self) -> Array:
+        """The weight of the bag of each instance."""
+        return self.weights_of_bags[self.feasible.bags.index]
+
+    @cached_property
+    def starting_log_odds(self) -> float:
+        """Log odds of all labels alike, with one positive and one negative more."""
+        bags, feasible = self.feasible.bags, self.feasible
+        positive = self.weights_of_bags @ (feasible.lower + feasible.upper) / 2.0
+        negative = self.weights_of_bags @ bags.sizes - positive
+        return float(np.log((positive + 1.0) / (negative + 1.0)))
+
+    def value_and_means(self, scores: Array) -> tuple[float, Array]:
+        r"""Compute :math:`\ell`, and the expected labels :math:`\bar t_i` given the counts.
+
+        The derivative by :math:`s_i` is :math:`\omega_k (\bar t_i - 1 / (1 + e^{-s_i}))`, which is
+        Fisher's identity.
+        """
+        logs, means = GivenCounts.of_odds(scores, self.feasible).log_probabilities_and_means()
+        return float(self.weights_of_bags @ logs), means

@@ -1,0 +1,245 @@
+"""The likelihood of counts, against enumeration and an independent maximization."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from effort import first
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logsumexp
+from sklearn.base import clone
+from small_problems import small_problem
+
+from propcvx import (
+    AggregateLogisticRegression,
+    Bags,
+    bag_proportions,
+    bag_target,
+    binary_target,
+    group_shares,
+)
+from propcvx.errors import IllPosedWarning, InaccurateSolutionWarning, InputError
+from propcvx.labelings.given_counts import CountLikelihood
+
+SEEDS = first(30, range(200))
+
+
+def problem_of(seed):
+    """Bags of up to 12, with proportions from 0 to 1; some features are integers, so have ties."""
+    random = np.random.RandomState(seed)
+    sizes = random.randint(1, 13, size=random.randint(2, 5))
+    bags = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    X = random.normal(size=(len(bags), random.randint(1, 4)))
+    X = 10.0 ** random.randint(-2, 3) * (np.round(X) if seed % 3 == 0 else X)
+    shares = random.choice([0.0, 1.0, 0.5, 0.3, 0.62], size=len(sizes))
+    shares[:2] = 0.4, 0.9  # so that they differ
+    weights = random.choice([0.5, 1.0, 3.0], size=len(bags)) if seed % 2 else np.ones(len(bags))
+    return X, bag_target(bags, shares), weights, 10.0 ** random.uniform(-6.0, 6.0)
+
+
+def log_likelihood(scores, bags, lower, upper):
+    """Of each range of counts, by a recursion over the instances of a bag."""
+    logs = []
+    for bag in range(len(lower)):
+        counts = np.array([0.0])
+        for s in scores[bags == bag]:
+            more, same = np.append(-np.inf, counts), np.append(counts, -np.inf)
+            counts = np.logaddexp(more + log_expit(s), same + log_expit(-s))
+        logs.append(logsumexp(counts[lower[bag] : upper[bag] + 1]))
+    return np.array(logs)
+
+
+def loss_of(X, y, weights, ridge):
+    """Minus the penalized log-likelihood as a function of the plane, from its definition."""
+    (lower, upper), bags = Bags.from_target(y).count_range("rounding"), y["bag"]
+    of_bags = np.bincount(bags, weights) / np.bincount(bags)
+    mean = np.average(X, axis=0, weights=weights)
+    variance = np.average(np.square(X - mean).sum(axis=1), weights=weights)
+
+    def loss(plane):
+        logs = log_likelihood(X @ plane[:-1] + plane[-1], bags, lower, upper)
+        return 0.5 * ridge * variance * plane[:-1] @ plane[:-1] - of_bags @ logs
+
+    return loss, np.sqrt(variance), mean
+
+
+@pytest.mark.parametrize("size", [0.1, 1.0, 30.0, 1000.0])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_likelihood_and_means_equal_enumeration(seed, size):
+    y = problem_of(seed)[1]
+    bags, scores = Bags.from_target(y), size * np.random.RandomState(seed).normal(size=len(y))
+    epsilon = ("rounding", "sampling", 0.5)[seed % 3]
+    value, means = CountLikelihood.of(bags, bags, epsilon).value_and_means(scores)
+    lower, upper = bags.count_range(epsilon)
+    expected = 0.0
+    for bag, inside in enumerate(bags.members):
+        labels = np.array(list(product([0, 1], repeat=len(inside))))
+        counts = labels.sum(axis=1)
+        labels = labels[(lower[bag] <= counts) & (counts <= upper[bag])]
+        logs = log_expit(np.where(labels, 1, -1) * scores[inside]).sum(axis=1)
+        expected += logsumexp(logs)
+        assert_allclose(means[inside], np.exp(logs - logsumexp(logs)) @ labels, atol=1e-9)
+    assert value == pytest.approx(expected, rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_fit_equals_independent_maximization(seed):
+    X, y, weights, ridge = problem_of(seed)
+    model = AggregateLogisticRegression(ridge).fit(X, y, weights)
+    loss, unit, mean = loss_of(X, y, weights, ridge)
+    plane = np.append(model.coef_, model.intercept_)
+    assert model.objective_ == pytest.approx(loss(plane), rel=1e-8)
+    scaled = np.append(model.coef_ * unit, model.intercept_ + model.coef_ @ mean)
+
+    def of_scaled(z):
+        return loss(np.append(z[:-1] / unit, z[-1] - z[:-1] @ mean / unit))
+
+    better = minimize(of_scaled, scaled, method="L-BFGS-B", jac="3-point")
+    assert better.fun >= model.objective_ * (1.0 - 1e-7)
+    start = minimize(of_scaled, np.zeros(len(scaled)), method="L-BFGS-B", jac="3-point")
+    assert start.fun == pytest.approx(model.objective_, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gradient_equals_finite_differences(seed):
+    y = problem_of(seed)[1]
+    bags, random = Bags.from_target(y), np.random.RandomState(seed)
+    likelihood = CountLikelihood.of(bags, bags, "rounding")
+    scores, direction = 2.0 * random.normal(size=len(y)), random.normal(size=len(y))
+    ends = [likelihood.value_and_means(scores + step * direction)[0] for step in (1e-5, -1e-5)]
+    slope = (likelihood.value_and_means(scores)[1] - expit(scores)) @ direction
+    assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(slope, rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
+@pytest.mark.parametrize("seed", first(3, range(12)))
+def test_alternating_never_decreases_and_ends_at_the_same_maximum(seed):
+    problem = small_problem(seed, sizes=(3, 5, 8, 6), n_features=2)
+    direct = AggregateLogisticRegression().fit(problem.X, problem.y)
+    loop = AggregateLogisticRegression(solver="clarabel", tol=1e-10, max_iter=2000)
+    loop.fit(problem.X, problem.y)
+    assert len(loop.history_) == loop.n_iter_ > 3
+    assert np.diff(loop.history_.objectives).max() <= 1e-7
+    assert loop.objective_ == pytest.approx(direct.objective_, rel=1e-5)
+    assert_allclose(loop.predict_proba(problem.X), direct.predict_proba(problem.X), atol=0.01)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_scale_and_origin_change_no_probability(scale, kernel):
+    problem = small_problem(1, sizes=(5, 8, 6, 9), n_features=3)
+    model = AggregateLogisticRegression(kernel=kernel)
+    first_fit = clone(model).fit(problem.X, problem.y).predict_proba(problem.X)
+    moved = scale * (problem.X + 5.0)
+    assert_allclose(clone(model).fit(moved, problem.y).predict_proba(moved), first_fit, atol=1e-5)
+
+
+def test_known_labels_are_bags_of_one():
+    problem = small_problem(2, sizes=(6, 9, 7), known=0.3)
+    weights = np.random.RandomState(0).uniform(0.5, 2.0, size=len(problem.y))
+    known = problem.y["label"] != 0
+    assert known.any()
+    bags = np.where(known, 10 + np.arange(len(known)), problem.y["bag"])
+    apart = bag_target(bags, bag_proportions(problem.labels, bags))
+    scores = [
+        AggregateLogisticRegression().fit(problem.X, y, weights).decision_function(problem.X)
+        for y in (problem.y, apart)
+    ]
+    assert_allclose(*scores, atol=1e-5)
+
+
+def test_weight_of_two_is_a_bag_given_twice():
+    problem = small_problem(3, sizes=(6, 9, 7))
+    chosen = problem.y["bag"] == 1
+    X, bags = np.vstack([problem.X, problem.X[chosen]]), np.append(problem.y["bag"], 9 * np.ones(9))
+    twice = bag_target(
+        bags, bag_proportions(np.append(problem.labels, problem.labels[chosen]), bags)
+    )
+    weighted = AggregateLogisticRegression().fit(problem.X, problem.y, 1.0 + chosen)
+    given_twice = AggregateLogisticRegression().fit(X, twice)
+    assert_allclose(*(fit.decision_function(X) for fit in (weighted, given_twice)), atol=1e-5)
+    assert weighted.objective_ == pytest.approx(given_twice.objective_)
+
+
+def test_bag_without_proportion_has_no_term():
+    problem = small_problem(4, sizes=(6, 9, 7))
+    y = bag_target(problem.y["bag"], [0.5, None, 2 / 7])
+    seen = problem.y["bag"] != 1
+    fits = [AggregateLogisticRegression().fit(problem.X[rows], y[rows]) for rows in (seen, ...)]
+    assert_allclose(*(fit.decision_function(problem.X) for fit in fits), atol=1e-6)
+
+
+def test_tolerance_allows_all_counts_within_it():
+    problem = small_problem(5, sizes=(8, 8, 8))
+    y = bag_target(problem.y["bag"], [0.25, 0.5, 0.7])
+    with pytest.raises(InputError, match="no labeling has the proportions"):
+        AggregateLogisticRegression(epsilon=0.0).fit(problem.X, y)
+    exact, wide, free = (
+        AggregateLogisticRegression(epsilon=epsilon).fit(problem.X, y)
+        for epsilon in ("rounding", "sampling", 1.0)
+    )
+    assert exact.objective_ > wide.objective_ > free.objective_ == pytest.approx(0.0, abs=1e-9)
+    assert_allclose(free.coef_, 0.0, atol=1e-6)
+
+
+def test_more_classes_are_each_fitted_against_the_rest():
+    random = np.random.RandomState(0)
+    names, bags = random.choice(["ash", "elm", "oak"], size=60), np.arange(60) % 10
+    X = random.normal(size=(60, 2)) + 2.0 * (names[:, None] == ["ash", "elm"])
+    table = {bag: {k: np.mean(names[bags == bag] == k) for k in set(names)} for bag in range(10)}
+    y = bag_target(bags, table)
+    model = AggregateLogisticRegression().fit(X, y)
+    each = [clone(model).fit(X, binary_target(y, k)) for k in model.classes_]
+    odds = np.column_stack([binary.predict_proba(X)[:, 1] for binary in each])
+    expected = odds / odds.sum(axis=1, keepdims=True)
+    assert_allclose(model.predict_proba(X), expected, atol=1e-6)
+    assert not hasattr(model, "sample_probabilities")
+    assert np.mean(model.predict(X) == names) > 0.7
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_equal_proportions_give_one_probability_and_a_warning(share):
+    problem = small_problem(0, sizes=(4, 8, 8))
+    with pytest.warns(IllPosedWarning, match="same proportion"):
+        model = AggregateLogisticRegression().fit(
+            problem.X, bag_target(problem.y["bag"], [share] * 3)
+        )
+    assert not model.coef_.any()
+    assert model.predict_proba(problem.X)[:, 1] == pytest.approx((20 * share + 1) / 22)
+    assert not hasattr(model, "sample_probabilities")
+
+
+def test_too_few_iterations_warn():
+    problem = small_problem(0, sizes=(6, 9, 7))
+    with pytest.warns(InaccurateSolutionWarning, match="lbfgs stopped"):
+        model = AggregateLogisticRegression(max_iter=2).fit(problem.X, problem.y)
+    assert model.n_iter_ == 2
+
+
+def test_covariance_with_all_labels_is_that_of_logistic_regression():
+    problem = small_problem(6, sizes=(1,) * 400, n_features=2)
+    model = AggregateLogisticRegression().fit(problem.X, problem.labels)
+    design = np.column_stack([problem.X, np.ones(400)])
+    p, s2 = model.predict_proba(problem.X)[:, 1], problem.X.var(axis=0).sum()
+    penalty = 0.1 * s2 * np.diag([1.0, 1.0, 0.0])
+    curvature = np.linalg.inv(design.T @ ((p * (1.0 - p))[:, None] * design) + penalty)
+    scores = ((problem.labels > 0) - p)[:, None] * design
+    expected = curvature @ (scores.T @ scores * 400 / 397 + penalty) @ curvature
+    assert_allclose(model.covariance_, expected, rtol=0.02, atol=1e-3 * expected.max())
+    drawn = np.mean([model.sample_probabilities(problem.X, seed) for seed in range(400)], axis=0)
+    assert_allclose(drawn, p, atol=0.05)
+
+
+@pytest.mark.thorough
+def test_intervals_of_groups_cover_the_truth_as_often_as_they_say():
+    covered = []
+    for seed in range(40):
+        random = np.random.RandomState(seed)
+        X, bags = random.normal(size=(800, 2)), np.repeat(np.arange(100), 8)
+        labels = np.where(random.uniform(size=800) < expit(X @ [1.5, 0.0] - 0.5), 1, -1)
+        y = bag_target(bags, bag_proportions(labels, bags))
+        model = AggregateLogisticRegression().fit(X, y)
+        shares = group_shares(y, X[:, 0] > 0, model, X, y_true=labels, n_draws=100).groups
+        covered.append(shares["truth"].between(shares["low"], shares["high"]).to_numpy())
+    assert 0.8 <= np.mean(covered) <= 0.99
