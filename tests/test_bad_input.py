@@ -338,7 +338,7 @@ def test_bag_weights_may_be_keyed_by_bag(keyed):
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
 def test_piqp_prints_nothing(capfd):
     """PIQP of bounds that are none."""
-    with pytest.raises(SolverError, match=r"piqp failed .* bound of .* scale the problem"):
+    with pytest.raises(SolverError, match=r"piqp failed .* bound of .* rescale the problem"):
         AlterPropSVM(1e31, 1e31, init="random", annealing=False, solver="piqp").fit(X, Y)
     assert capfd.readouterr() == ("", "")
 
