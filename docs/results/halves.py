@@ -12,6 +12,7 @@ from study import HERE, complete
 from propcvx import Bags, EcologicalRegression, bag_target, group_shares
 
 MODELS = (
+    "AggregateLogisticRegression",
     "EcologicalRegression",
     "ProportionScaler, EcologicalRegression",
     "InvCal",
@@ -19,7 +20,7 @@ MODELS = (
     "AlterPropSVM",
 )
 ALONE = "EcologicalRegression, that column alone"
-WITH_INTERVAL = "EcologicalRegression", ALONE
+WITH_INTERVAL = "AggregateLogisticRegression", "EcologicalRegression", ALONE
 """Whose intervals are counted; those of others take a fit for each resample."""
 WAYS = ("share of the bag", "Goodman's regression", ALONE, *MODELS)
 MOST_COLUMNS = 12
