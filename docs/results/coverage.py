@@ -44,9 +44,10 @@ def measure(design, repetition, method):
     X, labels, bags = sample(design, np.random.RandomState(repetition))
     y = bag_target(bags, bag_proportions(labels, bags))
     model = METHODS[method].fit(X, y)
-    table = group_shares(y, np.digitize(X[:, 0], [-1, 0, 1]), model, X, truth=labels, n_draws=100)
+    table = group_shares(y, np.digitize(X[:, 0], [-1, 0, 1]), model, X, y_true=labels, n_draws=100)
     for group, row in table.groups.iterrows():
-        yield {"group": group, **row[["estimate", "low", "high", "truth"]]}
+        interval = {"low": row["ci_low"], "high": row["ci_high"]}
+        yield {"group": group, "estimate": row["estimate"], **interval, "truth": row["true"]}
 
 
 def table():

@@ -1,4 +1,4 @@
-"""Where the best labeling is known for certain: how many of its labels are right; see truth.md."""
+"""Where the best labeling is known for certain: how many of its labels are right; see alternating.md."""
 
 from contextlib import suppress
 from itertools import product

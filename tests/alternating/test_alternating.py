@@ -277,7 +277,7 @@ def test_start_with_the_smaller_objective_wins_beyond_the_tolerance(excess, winn
 # --- defaults ---------------------------------------------------------------------------------
 
 
-def test_default_start_is_the_likelihood_of_counts_and_half_of_scores():
+def test_default_start_is_counts_with_half_of_scores():
     problem = small_problem(5, sizes=(8, 8, 8), noise=2.0)
     counts = AggregateLogisticRegression().fit(problem.X, problem.y)
     clf, alone = (

@@ -232,7 +232,7 @@ def test_covariance_with_all_labels_is_that_of_logistic_regression():
 
 
 @pytest.mark.thorough
-def test_intervals_of_groups_cover_the_truth_as_often_as_they_say():
+def test_group_intervals_have_nominal_coverage():
     covered = []
     for seed in range(40):
         random = np.random.RandomState(seed)
@@ -241,5 +241,5 @@ def test_intervals_of_groups_cover_the_truth_as_often_as_they_say():
         y = bag_target(bags, bag_proportions(labels, bags))
         model = AggregateLogisticRegression().fit(X, y)
         shares = group_shares(y, X[:, 0] > 0, model, X, y_true=labels, n_draws=100).groups
-        covered.append(shares["truth"].between(shares["low"], shares["high"]).to_numpy())
+        covered.append(shares["true"].between(shares["ci_low"], shares["ci_high"]).to_numpy())
     assert 0.8 <= np.mean(covered) <= 0.99
