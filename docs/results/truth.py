@@ -1,4 +1,4 @@
-"""Where the best labeling is known for certain: how many of its labels are right; see alternating.md."""
+"""How many labels of a provably best labeling are correct; see alternating.md."""
 
 from contextlib import suppress
 from itertools import product

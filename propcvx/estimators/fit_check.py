@@ -110,7 +110,7 @@ class FitCheck:
             )
         elif self.n_bags < ENOUGH_BAGS:
             lines.append(f"{self.n_bags} bags are too few for a verdict.")
-        lines.append("The expected accuracy assumes that people differ inside bags as bags differ.")
+        lines.append("The expected accuracy assumes the same relation within bags as between bags.")
         return "\n".join(lines)
 
 
@@ -155,7 +155,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
     >>> print(check_fit(InvCal(), X, y, random_state=0))
     Expected accuracy 94% (always predicting the majority class: 50%).
     Held-out bags (40): correlation 0.91, R^2 0.83, calibration slope 0.99 (SE 0.07).
-    The expected accuracy assumes that people differ inside bags as bags differ.
+    The expected accuracy assumes the same relation within bags as between bags.
     """
     bags = Bags.from_target(y)
     check_same_length(X, y)
