@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from propcvx.alternating.expectation import maximize_likelihood, soft_descent
-from propcvx.arrays import Array
+from propcvx.arrays import Array, Seed, Tolerance
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_count, check_number
 from propcvx.errors import InputError
@@ -132,7 +132,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
 
     ridge: float = 0.1
     _: KW_ONLY
-    epsilon: Any = "rounding"
+    epsilon: Tolerance = "rounding"
     tol: float = 1e-12
     max_iter: int = 1000
 
@@ -203,7 +203,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
     @available_if(lambda model: getattr(model, "covariance_", None) is not None)
-    def sample_probabilities(self, X: Any, random_state: Any = None) -> Array:
+    def sample_probabilities(self, X: Any, random_state: Seed = None) -> Array:
         """Probabilities of positives by a plane that is drawn around the fit.
 
         The plane is normal, with the covariance ``covariance_``, see :func:`sandwich_covariance`.
