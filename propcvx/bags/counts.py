@@ -126,8 +126,7 @@ def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
     Raises
     ------
     InfeasibleLabelingError
-        If a bag has no such count; the message names these bags, and an epsilon that is large
-        enough for all of them.
+        If a bag has no such count; the message names these bags.
 
     Examples
     --------
@@ -196,7 +195,7 @@ def _single_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Array, M
 
 
 def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> NoReturn:
-    """Raise the error that names the infeasible bags, and an epsilon that is large enough.
+    """Raise the error that names the infeasible bags and the likeliest epsilon.
 
     Parameters
     ----------
@@ -211,25 +210,25 @@ def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> N
     widths, places = bags.epsilons(epsilon), np.flatnonzero(wrong)
     within = f"epsilon={widths[0]:g}" if np.ptp(widths) == 0.0 else "the epsilon of each"
     p, n, target = bags.proportions, bags.sizes, bags.proportions * bags.sizes
-    missed = (np.abs(counts - target) - COUNT_SLACK / 2)[wrong]
-    least = float(np.max(missed / n[wrong]))
     listed = ", ".join(
         f"bag {bags.name(k)} (p * n = {p[k]:g} * {n[k]} = {target[k]:g} positives, nearest "
         f"{counts[k]:.0f}/{n[k]})"
         for k in places[:SHOWN]
     )
     more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+    advice = (
+        "Pass epsilon='rounding' if the proportions are rounded, or epsilon='sampling' if they "
+        "describe more people than the bags."
+    )
     if (gaps > 0.5 + COUNT_SLACK).any():
-        advice = "known labels contradict the nearest counts"
-    else:
+        least = float(np.max((gaps - COUNT_SLACK / 2) / n[wrong]))
         advice = (
-            "epsilon='rounding' takes the nearest counts, and 'sampling' is for "
-            "proportions of more people than these"
+            "Known labels contradict the nearest counts: correct them, or pass an epsilon of at "
+            f"least {rounded_up(least):g}."
         )
     raise InfeasibleLabelingError(
         f"no labeling has the proportions of {wrong.sum()} of {bags.n_bags} bags within {within}: "
-        f"{listed}{more}. "
-        f"For all of them an epsilon of {rounded_up(least):g} suffices; {advice}."
+        f"{listed}{more}. {advice}"
     )
 
 

@@ -27,7 +27,7 @@ from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.text import Readable
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,19 +48,64 @@ class GroupShares(Readable):
         Only what the arguments ask for has a column.
     cells : pandas DataFrame
         A row, with the same columns, for each group in each bag that has instances of it.
+    draws : pandas DataFrame
+        A row for each draw and a column for each group: the rates of which ``ci_low`` and
+        ``ci_high`` are quantiles.  No rows without an interval.
+    level : float
+        Nominal level of the intervals.
     positive : hashable
         The class whose rates these are: 1, or the second of the sorted names of a table.
     """
 
     groups: DataFrame
     cells: DataFrame
+    draws: DataFrame
+    level: float
     positive: Hashable = 1
 
     def __str__(self) -> str:
-        """Format the table of the groups in percent, under the name of the class if any."""
-        shares = self.groups.columns.drop("n")
-        table = self.groups.to_string(formatters=dict.fromkeys(shares, "{:.1%}".format))
-        return table if self.positive == 1 else f"Rates of {self.positive!r}\n{table}"
+        """Format the table of the groups in percent, with the class and the kind of interval."""
+        rates = self.groups.columns.drop("n")
+        lines = [self.groups.to_string(formatters=dict.fromkeys(rates, "{:.1%}".format))]
+        if self.positive != 1:
+            lines.insert(0, f"Rates of {self.positive!r}")
+        if "ci_low" in rates:
+            lines.append(f"ci: nominal {self.level:.0%} interval, {len(self.draws)} draws.")
+        return "\n".join(lines)
+
+    def contrast(self, first: Hashable, second: Hashable) -> Series:
+        """Compute the difference of the rates of two groups: first minus second.
+
+        Parameters
+        ----------
+        first, second : hashable
+            Names of groups, of the index of ``groups``: tuples if groups combine columns.
+
+        Returns
+        -------
+        pandas Series
+            ``lower_bound`` and ``upper_bound`` of the difference, which need not be sharp;
+            ``estimate``; ``ci_low`` and ``ci_high``, quantiles of the differences of the draws;
+            and ``true``.  Those of which ``groups`` has the column.
+
+        Raises
+        ------
+        InputError
+            If there is no group of that name.
+        """
+        for name in (first, second):
+            if name not in self.groups.index:
+                raise InputError(
+                    f"groups of a contrast must be among {self.groups.index.tolist()}; got {name!r}."
+                )
+        one, other = self.groups.loc[first], self.groups.loc[second]
+        difference = (one - other).drop("n")
+        difference["lower_bound"] = one["lower_bound"] - other["upper_bound"]
+        difference["upper_bound"] = one["upper_bound"] - other["lower_bound"]
+        if "ci_low" in difference:
+            draws = self.draws[first] - self.draws[second]
+            difference["ci_low"], difference["ci_high"] = _interval(draws, self.level)
+        return difference.rename(f"{first} - {second}")
 
 
 @require_extra("groups", "group_shares")
@@ -167,6 +212,7 @@ def group_shares(
     cells = Cells.of(groups, X, Bags.from_target(y), sample_weight)
     feasible = FeasibleLabelings.of(cells.bags, epsilon)
     weighted = cells.sets @ sp.diags_array(cells.weights)
+    weights, counts = weighted.sum(axis=1), np.empty((0, weighted.shape[0]))
     bounds = cells.sharp(feasible.lower, feasible.upper)
     columns: dict[str, Any] = dict(zip(("lower_bound", "upper_bound"), bounds, strict=True))
     if estimator is not None:
@@ -180,14 +226,16 @@ def group_shares(
             "verbose": verbose,
         }
         counts = resampled(estimator, X, y, cells, feasible, n_draws, **settings)
-        ends = (1.0 - level) / 2, (1.0 + level) / 2
-        columns["ci_low"], columns["ci_high"] = (
-            np.quantile(counts, ends, axis=0) if len(counts) >= FEW else [np.nan] * 2
-        )
+        columns["ci_low"], columns["ci_high"] = _interval(counts, level)
     if y_true is not None:
         columns["true"] = weighted @ (_complete(y_true, y) > 0)
-    positive = classes_of(y).tolist()[1]
-    return GroupShares(*_tables(cells, weighted.sum(axis=1), columns), positive)
+    return GroupShares(*_tables(cells, weights, columns, counts), level, classes_of(y).tolist()[1])
+
+
+def _interval(draws: Any, level: float) -> Any:
+    """Return the lower and upper quantiles of draws; NaN if there are too few."""
+    ends = (1.0 - level) / 2, (1.0 + level) / 2
+    return np.quantile(draws, ends, axis=0) if len(draws) >= FEW else [np.nan] * 2
 
 
 def _complete(y_true: Any, y: NDArray[np.void]) -> Signs:
@@ -209,11 +257,12 @@ def _complete(y_true: Any, y: NDArray[np.void]) -> Signs:
 
 
 def _tables(
-    cells: Cells, weights: Array, columns: Mapping[str, Array]
-) -> tuple[DataFrame, DataFrame]:
-    """Build the tables of the groups and of the cells from the weights of their positives."""
+    cells: Cells, weights: Array, columns: Mapping[str, Array], counts: Array
+) -> tuple[DataFrame, DataFrame, DataFrame]:
+    """Build the tables of groups, cells and draws from the weights of their positives."""
     from pandas import DataFrame
 
     n, first = cells.sets.sum(axis=1).astype(int), len(cells.names)
     table = DataFrame({"n": n, **{name: part / weights for name, part in columns.items()}})
-    return table[:first].set_index(cells.names), table[first:].set_index(cells.index())
+    draws = DataFrame(counts[:, :first] / weights[:first], columns=cells.names)
+    return table[:first].set_index(cells.names), table[first:].set_index(cells.index()), draws

@@ -179,14 +179,16 @@ class GivenCounts:
         """
         p, index, shift = self.probabilities, self.index, np.abs(self.shift)
         first = np.unique(index, return_index=True)[1]
+        place = np.searchsorted(np.sort(first), first)
         positive, left = np.empty(len(p), dtype=bool), np.arange(len(p))
         while len(left):
-            chance = random.uniform(size=len(left))
-            positive[left] = chance < p[left]
-            counts = np.bincount(index[left], positive[left], len(shift))
-            chance = random.uniform(size=len(p))[first]
-            kept = chance < np.exp(-shift * np.abs(counts - self.end))
-            left = left[~(kept & (self.lower <= counts) & (counts <= self.upper))[index[left]]]
+            bag = index[left]
+            positive[left] = drawn = random.uniform(size=len(left)) < p[left]
+            counts = np.bincount(bag[drawn], minlength=len(shift))
+            chance = random.uniform(size=len(shift))[place]
+            accepted = chance < np.exp(-shift * np.abs(counts - self.end))
+            accepted &= (self.lower <= counts) & (counts <= self.upper)
+            left = left[~accepted[bag]]
         return positive
 
 
