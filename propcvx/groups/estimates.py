@@ -11,6 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.random import RandomState
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
 from tqdm import tqdm
@@ -32,6 +33,12 @@ from propcvx.labelings.given_counts import GivenCounts
 
 FEW = 20
 """With fewer resamples there is no interval."""
+
+TREE_ROWS = 5000
+"""Number of rows that the decision tree of :func:`in_columns` is fitted to."""
+
+TREE_SCORE = 0.99
+"""Accuracy of the tree above which the columns determine the groups."""
 
 
 def expected(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelings) -> Array:
@@ -108,6 +115,12 @@ def resampled(
             "n_draws needs a classifier, for other probabilities than its own, got a labeling."
         )
     bags = cells.bags
+    if not in_columns(cells, X):
+        warn(
+            "the columns of X do not determine the groups, so the intervals may be too narrow. "
+            "Add the columns that define the groups to X, and fit the classifier again.",
+            PropCVXWarning,
+        )
     steps = classifier if isinstance(classifier, Pipeline) else make_pipeline(classifier)
     draws: list[Any] = [partial(of_drawn_bags, classifier, X, y, bags)]
     if hasattr(steps[-1], "sample_probabilities"):
@@ -128,6 +141,22 @@ def resampled(
     except KeyboardInterrupt:
         warn(f"interrupted: intervals are from {len(counts) - 1} resamples.", PropCVXWarning)
     return cells.with_groups(np.vstack(counts))
+
+
+def in_columns(cells: Cells, X: Any) -> bool:
+    """Check whether a small decision tree on the columns of X separates the groups."""
+    from pandas import DataFrame
+    from sklearn.tree import DecisionTreeClassifier
+
+    rows = np.linspace(0, len(cells.code) - 1, min(len(cells.code), TREE_ROWS)).astype(int)
+    if issparse(X):
+        table = X.tocsr()[rows]
+    else:  # ranks are numbers for words, too, and a tree depends on ranks alone
+        table = DataFrame(X).infer_objects().iloc[rows].rank(method="dense")
+        table = table.to_numpy(float, na_value=np.nan)
+    code = cells.code[rows]
+    tree = DecisionTreeClassifier(max_leaf_nodes=4 * len(cells.names), random_state=0)
+    return bool(tree.fit(table, code).score(table, code) > TREE_SCORE)
 
 
 def of_drawn_bags(

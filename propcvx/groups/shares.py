@@ -95,9 +95,8 @@ class GroupShares(Readable):
         """
         for name in (first, second):
             if name not in self.groups.index:
-                raise InputError(
-                    f"groups of a contrast must be among {self.groups.index.tolist()}; got {name!r}."
-                )
+                names = self.groups.index.tolist()
+                raise InputError(f"groups to contrast must be among {names}; got {name!r}.")
         one, other = self.groups.loc[first], self.groups.loc[second]
         difference = (one - other).drop("n")
         difference["lower_bound"] = one["lower_bound"] - other["upper_bound"]
@@ -190,7 +189,8 @@ def group_shares(
     -----
     PropCVXWarning
         If Ctrl-C has ended the resamples; the interval is made of the finished resamples, or NaN
-        if they are fewer than 20.
+        if they are fewer than 20.  For an interval, if a small decision tree on the columns of X
+        does not separate the groups: then it is often too narrow.
     IllPosedWarning
         If all proportions are equal; then the interval is NaN.
 

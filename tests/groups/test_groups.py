@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from effort import first
 from joblib import parallel_config
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -88,7 +89,7 @@ PROBLEM = small_problem(0, (6,) * 6, n_features=3)
 X, Y, LABELS, BAGS = PROBLEM.X, PROBLEM.y, PROBLEM.labels, PROBLEM.y["bag"]
 MEAN_MAP = MeanMap(solver="logistic")
 """Fitted to every resample, so without a program that CVXPY compiles each time."""
-MODEL, CODE = clone(MEAN_MAP).fit(X, Y), in_groups(0, 36)
+MODEL, CODE = clone(MEAN_MAP).fit(X, Y), np.digitize(X[:, 0], np.quantile(X[:, 0], [0.3, 0.6]))
 
 
 def test_labeling_estimates_inside_bounds():
@@ -201,6 +202,47 @@ def test_pipeline_posterior_is_of_last_step(searched):
     whole = group_shares(Y, CODE, search if searched else steps, X, n_draws=20)
     last = group_shares(Y, CODE, steps[-1], steps[:-1].transform(X), n_draws=20)
     equal(whole.groups, last.groups)
+
+
+def test_contrast_is_difference_of_rates():
+    answer = group_shares(Y, CODE, MODEL, X, y_true=LABELS, n_draws=40)
+    difference, groups = answer.contrast(0, 2), answer.groups
+    for name in ("estimate", "true"):
+        assert difference[name] == groups[name][0] - groups[name][2]
+    assert difference["lower_bound"] == groups.lower_bound[0] - groups.upper_bound[2]
+    ends = np.quantile(answer.draws[0] - answer.draws[2], [0.05, 0.95])
+    np.testing.assert_allclose(difference[["ci_low", "ci_high"]].astype(float), ends)
+    opposite = -answer.contrast(2, 0)
+    assert opposite["lower_bound"] == difference["upper_bound"]
+    assert opposite["ci_low"] == pytest.approx(difference["ci_high"])
+    assert "ci_low" not in group_shares(Y, CODE, MODEL, X).contrast(0, 1)
+    with pytest.raises(InputError, match=r"among \[0, 1, 2\]; got 3"):
+        answer.contrast(0, 3)
+
+
+WORDS = np.array(["north", "south", "west"])[np.random.RandomState(0).randint(3, size=36)]
+TABLE = pd.DataFrame({"noise": X[:, 0], "place": WORDS, "age": X[:, 1]})
+ONE_HOT = np.column_stack([X[:, 0], *(word == WORDS for word in np.unique(WORDS))])
+
+
+@pytest.mark.parametrize(
+    ("columns", "groups", "expected"),
+    [
+        (TABLE, WORDS, True),
+        (TABLE, {"place": WORDS, "old": X[:, 1] > 0.5}, True),
+        (TABLE[["noise", "age"]], WORDS, False),
+        (ONE_HOT, WORDS, True),
+        (csr_matrix(ONE_HOT), WORDS, True),
+        (csr_matrix(ONE_HOT[:, :1]), WORDS, False),
+    ],
+)
+def test_in_columns_finds_groups(columns, groups, expected):
+    assert estimates.in_columns(Cells.of(groups, None, PROBLEM.bags), columns) is expected
+
+
+def test_groups_outside_columns_warn():
+    with pytest.warns(PropCVXWarning, match="columns of X do not determine the groups"):
+        group_shares(Y, WORDS, MODEL, X, n_draws=20)
 
 
 def interval_holds(X, bags, labels, group, seed):
