@@ -13,6 +13,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
 sys.path.append(str(HERE / "results"))
 
 import check_fit  # noqa: E402
+import columns  # noqa: E402
 import counts  # noqa: E402
 import equal_shares  # noqa: E402
 import halves  # noqa: E402
@@ -41,6 +42,14 @@ extensions = [
     "sphinx-mathjax-offline",  # MathJax with its fonts, read from the pages' own folder
 ]
 templates_path = ["_templates"]
+PUBLIC = paper_equations.public_names()
+"""Where the objects of the page API are documented, by their module and name."""
+autosummary_context = {
+    "public": {
+        module: [name.removeprefix(f"{module}.") for name in PUBLIC if name.startswith(module)]
+        for module in {name.rpartition(".")[0] for name in PUBLIC}
+    }
+}
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
 # The former stands in reports; the latter is for maintainers.
@@ -85,6 +94,7 @@ myst_substitutions = {
     **halves.pages(),
     **check_fit.pages(),
     **counts.pages(),
+    **columns.pages(),
 }
 
 report_tables.draw(HERE / "generated")
@@ -113,12 +123,14 @@ html_title = f"{project} {release}"
 
 
 def resolve_public_name(app: Any, env: Any, node: Any, content: Any) -> Any:
-    """Link a name such as propcvx.BagKFold to the module where it is documented."""
+    """Link any name of an object, or of a method, to the page where it is documented."""
     try:
         target = resolve_name(node.get("reftarget", ""))
         name = f"{target.__module__}.{target.__qualname__}"
     except (ValueError, ImportError, AttributeError):
-        return None
+        name = node.get("reftarget", "")
+    owner = name if name in PUBLIC else name.rpartition(".")[0]
+    name = PUBLIC.get(owner, owner) + name[len(owner) :]
     python = env.get_domain("py")
     return python.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
 

@@ -6,9 +6,14 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
-API, PAGE = (Path(__file__).with_name(name) for name in ("api.rst", "paper.md"))
+import propcvx
+
+API, MODULES, PAGE = (
+    Path(__file__).with_name(name) for name in ("api.rst", "modules.rst", "paper.md")
+)
 PART = re.compile(r"^\*\*(\w+ \(?\d+\)?)\*\*(?:, `([\w:]+)`)?$", re.MULTILINE)
 """A part of the paper on the page, as it is printed, and its label in the paper's source."""
 CITATION = re.compile(
@@ -53,33 +58,38 @@ def source(function: Any) -> str:
     return "\n".join([*lines[: docstring.lineno - 1], *lines[docstring.end_lineno :]])
 
 
+def public_names() -> dict[str, str]:
+    """Names on the page API, by module and name."""
+    listed = re.findall(r"^   ~?(propcvx\.[\w.]+)$", API.read_text(encoding="utf-8"), re.MULTILINE)
+    parts = {name: name.rpartition(".") for name in listed}
+    targets = {name: getattr(import_module(each[0]), each[2]) for name, each in parts.items()}
+    return {
+        f"{target.__module__}.{target.__qualname__}"
+        if hasattr(target, "__qualname__")
+        else name: name
+        for name, target in targets.items()
+    }
+
+
 def documented() -> Iterator[tuple[str, str, Any]]:
-    """Role, name and object of all that the page "API" documents."""
-    seen: set[int] = set()
-    listed = re.findall(r"^   ((?:propcvx|paper|reproduction)[\w.]*)$", API.read_text(), re.M)
-    for module_name in listed:
+    """Role, name and object of all that the pages "API" and "Modules" document."""
+    public = public_names()
+    listed = re.findall(r"^   ((?:paper|reproduction)[\w.]*)$", MODULES.read_text(), re.MULTILINE)
+    package = [module.name for module in walk_packages(propcvx.__path__, "propcvx.")]
+    for module_name in ("propcvx", *package, *listed):
         module = import_module(module_name)
         yield "mod", module_name, module
-        for name in getattr(module, "__all__", None) or _own_names(module):
-            target = getattr(module, name)
-            if id(target) in seen:
+        for short, target in vars(module).items():
+            if short.startswith("_") or getattr(target, "__module__", None) != module_name:
                 continue
-            seen.add(id(target))
+            name = public.get(f"{module_name}.{short}", f"{module_name}.{short}")
             if inspect.isclass(target):
-                yield "class", f"{module_name}.{name}", target
+                yield "class", name, target
                 for method, function in vars(target).items():
                     if inspect.isfunction(function) and not method.startswith("_"):
-                        yield "meth", f"{module_name}.{name}.{method}", function
+                        yield "meth", f"{name}.{method}", function
             elif inspect.isfunction(target):
-                yield "func", f"{module_name}.{name}", target
-
-
-def _own_names(module: Any) -> list[str]:
-    return [
-        name
-        for name, target in vars(module).items()
-        if not name.startswith("_") and getattr(target, "__module__", None) == module.__name__
-    ]
+                yield "func", name, target
 
 
 def citations(target: Any) -> set[str]:
