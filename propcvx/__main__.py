@@ -1,4 +1,4 @@
-"""The command ``propcvx demo``."""
+"""The commands ``propcvx demo`` and ``propcvx report``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import propcvx
 from propcvx.errors import InputError, PropCVXError
@@ -36,16 +37,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add = demo.add_argument
     add("--output", type=Path, default="propcvx-demo", help="folder for the pictures (%(default)s)")
     add("--seed", type=_seed, default=0, help="seeds all that is random (%(default)s)")
+    report = add_report(commands)
     given = parser.parse_args(arguments)
     if given.command is None:
         parser.print_help()
         return 0
-    from propcvx.demo import run_demo  # the help need not wait for scikit-learn and CVXPY
+    try:  # the help need not wait for scikit-learn and CVXPY
+        if given.command == "demo":
+            from propcvx.demo import run_demo
 
-    try:
-        run_demo(given.output, seed=given.seed)
+            run_demo(given.output, seed=given.seed)
+        else:
+            from propcvx.report.build import make_report
+
+            print(f"written: {make_report(given)}")
     except InputError as error:
-        demo.error(str(error))
+        {"demo": demo, "report": report}[given.command].error(str(error))
     except PropCVXError as error:
         print(f"propcvx: {error}", file=sys.stderr)
         return 1
@@ -53,6 +60,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("propcvx: interrupted", file=sys.stderr)
         return INTERRUPTED
     return 0
+
+
+def add_report(commands: Any) -> ArgumentParser:
+    """Add the command ``report`` with its arguments."""
+    about = "a page with probabilities, rates of groups and checks, from two tables"
+    report: ArgumentParser = commands.add_parser("report", help=about, description=about)
+    add = report.add_argument
+    add("people", type=Path, help="table with a row for each person: CSV or Parquet")
+    add("shares", type=Path, help="table with a row for each bag, such as a district")
+    add("--bag", required=True, metavar="COLUMN", help="ids of bags, in both tables")
+    known = report.add_mutually_exclusive_group(required=True)
+    known.add_argument("--proportion", metavar="COLUMN", help="proportions or percentages")
+    known.add_argument("--count", metavar="COLUMN", help="numbers of positives, with --total")
+    add("--total", metavar="COLUMN", help="numbers of people that --count is a part of")
+    by = "group people by a column, or by a condition such as 'age>60'; may be repeated"
+    add("--by", action="append", default=[], metavar="GROUPS", help=by)
+    omitted = "columns of the model (default: all that vary)"
+    add("--features", nargs="+", metavar="COLUMN", help=omitted)
+    methods = ("ecological", "aggregate", "alter")
+    add("--method", choices=methods, default="ecological", help="%(default)s by default")
+    add("--sampled", action="store_true", help="people are a sample of their bags")
+    add("--draws", type=int, default=100, help="draws for each interval (%(default)s)")
+    add("--seed", type=_seed, default=0, help="seeds all that is random (%(default)s)")
+    add("--output", type=Path, default=Path("propcvx-report"), help="new folder (%(default)s)")
+    add("--force", action="store_true", help="write into a folder that exists")
+    return report
 
 
 def _seed(text: str) -> int:

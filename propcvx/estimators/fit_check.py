@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,8 @@ class FitCheck:
         Number of bags with a proportion.
     minority_fraction : float
         Fraction of the training instances that are predicted to be of the minority class.
+    proportions, held_out_means : arrays of shape (n_bags,)
+        Published proportions, and mean predicted probabilities while the bag was held out.
     """
 
     expected_accuracy: float
@@ -70,6 +72,8 @@ class FitCheck:
     slope_error: float
     n_bags: int
     minority_fraction: float
+    proportions: Array = field(repr=False, compare=False)
+    held_out_means: Array = field(repr=False, compare=False)
 
     @property
     def is_poor(self) -> bool:
@@ -183,6 +187,8 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
         slope_error=error,
         n_bags=len(proportions),
         minority_fraction=float(np.mean(positive == (mean <= 0.5))),
+        proportions=proportions,
+        held_out_means=means,
     )
 
 

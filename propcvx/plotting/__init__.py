@@ -8,7 +8,7 @@ from matplotlib.figure import Figure as Figure
 
 from propcvx.plotting.bounds import bounds_over_time, interval_comparison
 from propcvx.plotting.fits import annealing, annealing_frame, boundary, history, proportions
-from propcvx.plotting.groups import estimates_and_truth, group_ranges
+from propcvx.plotting.groups import calibration, estimates_and_truth, group_ranges
 from propcvx.plotting.lines import coefficients, regularization_path
 from propcvx.plotting.methods import figure_one, method_comparison
 
@@ -17,6 +17,7 @@ __all__ = [
     "annealing_frame",
     "boundary",
     "bounds_over_time",
+    "calibration",
     "coefficients",
     "estimates_and_truth",
     "figure_one",

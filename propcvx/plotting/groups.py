@@ -1,4 +1,4 @@
-"""Pictures of rates of groups: bounds, estimates with intervals, and true rates."""
+"""Pictures of checks and of rates of groups: bounds, estimates with intervals, and true rates."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from propcvx.errors import InputError
+from propcvx.estimators import FitCheck
 from propcvx.groups import GroupShares
 from propcvx.plotting.style import BLUE, GRAY, VERMILION, axes_of
 
@@ -47,6 +48,32 @@ def group_ranges(result: GroupShares, ax: Axes | None = None) -> Axes:
     ax.set_yticks(places, names)
     ax.set(xlabel="rate of positives", xlim=(-0.03, 1.03), ylim=(len(table) - 0.5, -0.5))
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return ax
+
+
+def calibration(check: FitCheck, ax: Axes | None = None) -> Axes:
+    """Draw proportions of held-out bags against mean predicted probabilities, and their slope.
+
+    Parameters
+    ----------
+    check : FitCheck
+        The result of :func:`propcvx.check_fit`.
+    ax : Axes, optional
+        Where to draw; a new figure's otherwise.
+
+    Returns
+    -------
+    Axes
+    """
+    ax, x, y = axes_of(ax, (4.4, 4.0)), check.held_out_means, check.proportions
+    ax.plot([0, 1], [0, 1], color=GRAY, linewidth=1, label="calibrated")
+    ax.plot(x, y, "o", color=BLUE, alpha=0.65, markersize=5, label="held-out bag")
+    if np.isfinite(check.slope):
+        ends = np.array([x.min(), x.max()])
+        line = y.mean() + check.slope * (ends - x.mean())
+        ax.plot(ends, line, color=VERMILION, label=f"slope {check.slope:.2f}")
+    ax.set(xlabel="mean predicted probability", ylabel="published proportion", aspect="equal")
+    ax.legend(frameon=False)
     return ax
 
 

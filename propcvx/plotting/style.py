@@ -7,11 +7,13 @@ differ by their marker, and lines by their dashes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from io import StringIO
 from itertools import cycle
 from math import ceil
 from typing import Any
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -114,3 +116,13 @@ def draw_sides(scores_of: Callable[[Any], Array], X: Any, ax: Axes) -> None:
         ax.contour(first, second, scores, levels=levels, colors=["black"], linestyles=dashes)
     xlabel, ylabel = ("$x_1$", "$x_2$") if names is None else names
     ax.set(xlabel=xlabel, ylabel=ylabel)
+
+
+def svg(ax: Axes) -> str:
+    """Return the picture of axes as an SVG element without a date."""
+    text = StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "propcvx"}):
+        metadata = {"Date": None}
+        figure: Any = ax.figure
+        figure.savefig(text, format="svg", bbox_inches="tight", metadata=metadata)
+    return text.getvalue()[text.getvalue().index("<svg") :]

@@ -21,7 +21,17 @@ from matplotlib.testing.compare import compare_images
 from PIL import Image
 from sklearn.svm import SVC
 
-from propcvx import Bags, ConvPropSVM, InvCal, MeanMap, bag_target, fit_grid, group_shares, plotting
+from propcvx import (
+    Bags,
+    ConvPropSVM,
+    InvCal,
+    MeanMap,
+    bag_target,
+    check_fit,
+    fit_grid,
+    group_shares,
+    plotting,
+)
 from propcvx.alternating.algorithm import Iterate
 from propcvx.datasets import make_two_bags
 from propcvx.errors import InputError
@@ -83,6 +93,7 @@ PICTURES = {
     "coefficients": lambda ax: plotting.coefficients(MODELS, "C", ax),
     "annealing_frame": lambda ax: plotting.annealing_frame(iterate(2, 0.01), X, ax),
     "regularization_path_repeated": lambda ax: plotting.regularization_path(PATH, "C", ax),
+    "calibration": lambda ax: plotting.calibration(check_fit(MeanMap(solver="logistic"), X, Y), ax),
     "group_ranges": lambda ax: plotting.group_ranges(four_groups(), ax),
     "estimates_and_truth": lambda ax: plotting.estimates_and_truth(four_groups(), ax),
 }

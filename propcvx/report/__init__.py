@@ -1,0 +1,1 @@
+"""From two files, people and proportions, to a report: ``propcvx report``."""

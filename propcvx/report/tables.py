@@ -1,0 +1,136 @@
+"""Read a file of people and a file of proportions, and say what was recognized."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from propcvx.errors import InputError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+SHOWN = 5
+"""Number of ids, lines and columns that a message lists."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A file as it was read.
+
+    Attributes
+    ----------
+    path : Path
+    data : DataFrame
+    call : str
+        The call of pandas that reads it.
+    notes : list of str
+        What was recognized, in sentences.
+    """
+
+    path: Path
+    data: DataFrame
+    call: str
+    notes: list[str] = field(default_factory=list)
+
+    def column(self, name: str, option: str) -> Series:
+        """Return a column, or raise if there is none of that name or a value is missing."""
+        if name not in self.data:
+            raise InputError(
+                f"{option} must be a column of {self.path.name}; got {name!r}. It has "
+                f"{', '.join(map(repr, self.data))}."
+            )
+        values = self.data[name]
+        self.fail_if(values.isna(), values, f"is no {name}", "Fill it in, or remove the row.")
+        return values
+
+    def fail_if(self, wrong: Any, values: Any, fault: str, advice: str) -> None:
+        """Raise an error that names file, lines and the first value, if any value is wrong."""
+        rows = np.flatnonzero(wrong)
+        if len(rows):
+            lines = ", ".join(str(row + 2) for row in rows[:SHOWN])
+            more = f" and {len(rows) - SHOWN:,} more" if len(rows) > SHOWN else ""
+            first = np.asarray(values)[rows[0]]
+            raise InputError(
+                f"{self.path.name}, line {lines}{more}: {str(first)!r} {fault}. {advice}"
+            )
+
+
+def read_table(path: Path, *, bag: str) -> Table:
+    """Read a CSV file, with ``,`` or ``;`` or tabs and decimal points or commas, or a Parquet file.
+
+    Ids of bags are texts, so that leading zeros stay.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or has no rows or no column of that name.
+    """
+    import pandas as pd
+
+    if not path.is_file():
+        raise InputError(f"{path} must be a file; there is none of that name.")
+    if path.suffix == ".parquet":
+        data, options, notes = pd.read_parquet(path), "", ["a Parquet file"]
+    else:
+        data, options, notes = _read_csv(path, bag)
+    if bag not in data:
+        raise InputError(
+            f"--bag must be a column of both files; {path.name} has no {bag!r}. It has "
+            f"{', '.join(map(repr, data))}."
+        )
+    if data.empty:
+        raise InputError(f"{path.name} has no rows.")
+    name = "parquet" if path.suffix == ".parquet" else "csv"
+    notes = [f"{path.name}: {len(data):,} rows; {', '.join(notes)}."]
+    Table(path, data, "", notes).column(bag, "--bag")
+    types = {bag: "str", **dict.fromkeys(data.select_dtypes(bool), "int")}
+    call = f"pd.read_{name}({str(path.absolute())!r}{options}).astype({types})"
+    return Table(path, data.astype(types), call, notes)
+
+
+def _read_csv(path: Path, bag: str) -> tuple[DataFrame, str, list[str]]:
+    """Return the table, the options of ``read_csv`` that are not the defaults, and notes."""
+    import pandas as pd
+
+    texts: dict[str, Any] = {"dtype": str, "encoding": "utf-8-sig"}
+    try:
+        header = pd.read_csv(path, sep="\x01", nrows=0, **texts).columns[0]
+        separator = max(",;\t", key=header.count)
+        data = pd.read_csv(path, sep=separator, **texts)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path.name} must be encoded as UTF-8; byte {error.start} is not. Save it as "
+            f"UTF-8, or run `iconv -f WINDOWS-1252 -t UTF-8 {path.name} > new.csv`."
+        ) from error
+    except (pd.errors.EmptyDataError, pd.errors.ParserError, csv.Error) as error:
+        raise InputError(f"{path.name} must be a table with a header; {error}.") from error
+    others = data.drop(columns=bag, errors="ignore")
+    commas = separator != "," and any(
+        others[name].dropna().str.fullmatch(r"[-+]?\d+,\d+").any() for name in others
+    )
+    options = {"sep": separator} if separator != "," else {}
+    options |= {"decimal": ","} if commas else {}
+    data = pd.read_csv(path, encoding="utf-8-sig", dtype={bag: str}, **options)
+    shown = "".join(f", {name}={value!r}" for name, value in options.items())
+    notes = [f"columns are separated by {separator!r}"] + ["decimal commas"] * commas
+    return data, f", encoding='utf-8-sig', dtype={{{bag!r}: str}}{shown}", notes
+
+
+def match_bags(people: Table, shares: Table, bag: str) -> None:
+    """Raise an error unless both tables have the same bags, each once in the second."""
+    if len(shares.data) < 2:
+        raise InputError(f"{shares.path.name} must have at least 2 bags, got {len(shares.data)}.")
+    ids, others = people.data[bag], shares.data[bag]
+    shares.fail_if(others.duplicated(), others, f"is there twice as {bag}", "Keep one row of each.")
+    unknown = ~ids.isin(others)
+    advice = f"Add its proportion to {shares.path.name}, or remove its people."
+    if set(ids[unknown].str.lstrip("0")) & set(others.str.lstrip("0")):
+        advice = "Ids differ by leading zeros: write them alike in both files."
+    people.fail_if(unknown, ids, f"is no {bag} of {shares.path.name}", advice)
+    fault = f"has no people in {people.path.name}"
+    shares.fail_if(~others.isin(ids), others, fault, "Remove the row.")
