@@ -10,7 +10,7 @@ from argparse import Namespace
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import propcvx
 from propcvx.errors import InfeasibleLabelingError, InputError, PropCVXWarning, require_extra
@@ -18,39 +18,12 @@ from propcvx.groups import GroupShares
 from propcvx.report.proportions import read_counts, read_proportions
 from propcvx.report.tables import Table, match_bags, read_table
 
-
-class Method(NamedTuple):
-    """A method of the command line: its class, the method and its intervals in words."""
-
-    name: str
-    description: str
-    coverage: str
-
-
 METHODS = {
-    "ecological": Method(
-        "EcologicalRegression",
-        "Ecological regression (Goodman 1953): a ridge regression of the proportions of bags on "
-        "the means of their columns. Probabilities are calibrated on the proportions.",
-        "covered the true rate in 82% of cases on ten natural data sets",
-    ),
-    "aggregate": Method(
-        "AggregateLogisticRegression",
-        "Logistic regression by the likelihood of the number of positives in each bag (Prentice "
-        "and Sheppard 1995).",
-        "covered the true rate in 70% of cases on ten natural data sets",
-    ),
-    "alter": Method(
-        "AlterPropSVM",
-        "alter-pSVM (Yu, Liu, Kumar, Jebara and Chang, ICML 2013): labels with the proportions of "
-        "the bags, and a separator of largest margin, are chosen in turn.",
-        "have not been compared with true rates",
-    ),
+    "ecological": "EcologicalRegression",
+    "aggregate": "AggregateLogisticRegression",
+    "alter": "AlterPropSVM",
 }
-"""Methods by their names on the command line."""
-
-LEVEL = 0.9
-"""Nominal level of intervals."""
+"""Classes by their names on the command line."""
 
 PACKAGES = ("propcvx", "scikit-learn", "cvxpy", "numpy")
 """Packages whose versions the page names."""
@@ -111,19 +84,16 @@ def plan(options: Namespace) -> tuple[str, list[str]]:
     numbers, words, notes = columns_of(people, options)
     by = {text: group_code(text, people) for text in options.by}
     context = {
+        "options": options,
         "command": command_of(options),
         "version": propcvx.__version__,
-        "bag": bag,
         "people": people.call,
         "shares": shares.call,
-        "proportions": proportions.code,
+        "proportions": proportions,
         "numbers": numbers,
         "words": words,
-        "method": METHODS[options.method].name,
+        "method": METHODS[options.method],
         "by": by,
-        "epsilon": repr("sampling") if options.sampled else repr(proportions.half_unit),
-        "draws": options.draws,
-        "seed": options.seed,
     }
     notes = [*people.notes, *shares.notes, proportions.note, *notes]
     return template("script.py.jinja", autoescape=False).render(context), notes
@@ -191,70 +161,29 @@ def render(options: Namespace, names: dict[str, Any], notes: list[str]) -> str:
     from propcvx import plotting
     from propcvx.plotting.style import svg
 
-    check, weights = names["check"], names["weights"]
-    first, *lines = str(check).split("\n")
-    groups = [
-        {
-            "name": name,
-            "rows": group_rows(result),
-            "picture": svg(plotting.group_ranges(result)),
-            "differences": differences(result),
-        }
+    results = {
+        name: (result, svg(plotting.group_ranges(result)), differences(result))
         for name, result in names["rates"].items()
-    ]
-    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    }
     context = {
-        "title": f"Estimates from proportions of {options.bag}",
+        **{name: names[name] for name in ("check", "weights", "model", "warnings")},
+        "options": options,
         "notes": notes,
-        "warnings": names["warnings"],
-        "verdict": first,
-        "check_lines": lines,
-        "n_bags": check.n_bags,
-        "calibration": svg(plotting.calibration(check)),
-        "groups": groups,
-        "level": f"{LEVEL:.0%}",
-        "weights_head": ["column", *weights],
-        "weights": [[name, *map("{:.3f}".format, row)] for name, *row in weights.itertuples()],
-        "method": METHODS[options.method],
-        "pipeline": names["model"],
-        "versions": versions,
-        "seed": options.seed,
+        "results": results,
+        "calibration": svg(plotting.calibration(names["check"])),
+        "versions": ", ".join(f"{name} {version(name)}" for name in PACKAGES),
         "command": command_of(options),
-        "sampled": options.sampled,
     }
     return template("page.html.jinja", autoescape=True).render(context)
 
 
-def group_rows(result: GroupShares) -> list[list[str]]:
-    """Return the cells of a table of groups, rates in percent."""
-    ranges = ("lower_bound", "upper_bound"), ("ci_low", "ci_high")
-    return [
-        [
-            str(name),
-            f"{row['n']:,.0f}",
-            f"{row['estimate']:.1%}",
-            *(f"{row[low]:.1%} to {row[high]:.1%}" for low, high in ranges),
-        ]
-        for name, row in result.groups.iterrows()
-    ]
-
-
-def differences(result: GroupShares) -> list[str]:
-    """Return a sentence for each pair of groups, or for each group and the first if many."""
-    names, sentences = list(result.groups.index), []
+def differences(result: GroupShares) -> list[tuple[Any, Any, Any]]:
+    """Return the contrasts of all pairs of groups, or of each group with the first if many."""
+    names = list(result.groups.index)
     pairs = list(combinations(names, 2))
     if len(names) > MOST_GROUPS:
         pairs = [(name, names[0]) for name in names[1:]]
-    for one, other in pairs:
-        points = 100.0 * result.contrast(one, other)
-        size, word = abs(points["estimate"]), "above" if points["estimate"] > 0.0 else "below"
-        sentences.append(
-            f"The estimated rate of {one} is {size:.1f} percentage points {word} the rate of"
-            f" {other} (difference: nominal {LEVEL:.0%} interval {points['ci_low']:.1f} to"
-            f" {points['ci_high']:.1f}, bounds {points['lower_bound']:.1f} to"
-            f" {points['upper_bound']:.1f})."
-        )
-    return sentences
+    return [(one, other, 100.0 * result.contrast(one, other)) for one, other in pairs]
 
 
 def template(name: str, *, autoescape: bool) -> Any:
