@@ -87,10 +87,10 @@ def summary_table(groups: Mapping[str, DataFrame]) -> str:
     return rows_table(
         {
             "": name,
-            "cells done": f"{entries['done'].sum()} of {entries['cells'].sum()}",
-            "entries beside print": len(beside),
-            "mean difference": f"{beside['difference'].mean():+.2f}",
-            "within two printed deviations": (beside["side"] == "within").sum(),
+            "fits": f"{entries['done'].sum()} of {entries['cells'].sum()}",
+            "entries": len(beside),
+            "difference": f"{beside['difference'].mean():+.2f}",
+            "within 2 SD": (beside["side"] == "within").sum(),
             "above": (beside["side"] == "above").sum(),
             "below": (beside["side"] == "below").sum(),
             "chosen by test": f"{(beside['by test'] - beside['print']).mean():+.2f}",
