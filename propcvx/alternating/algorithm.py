@@ -2,9 +2,8 @@ r"""Algorithm 1: alternating between the separator and the labels, with annealin
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import count
 from time import perf_counter
 
 import numpy as np
@@ -14,36 +13,6 @@ from propcvx.errors import InputError
 from propcvx.history import Fitted, History, Round, StopReason
 from propcvx.svm.problem import PropSVM
 from propcvx.svm.step import Separator, Step
-
-
-@dataclass(frozen=True)
-class Iterate:
-    """The state of Algorithm 1 after a round.
-
-    Attributes
-    ----------
-    number : int
-        The number of the round, from 1 on.
-    C_star : float
-        The annealing value C*.
-    labeling : array of shape (n_instances,)
-    separator : Separator
-        The SVM of that labeling.
-    objective : float
-        Value of eq:pSVM_2 of labeling and separator, with C* instead of C.
-    n_flips : int
-        Number of labels that the labeling step then changes.
-    stop_reason : StopReason
-        Why the repeat loop ends here; ``MAX_ROUNDS`` if it may continue.
-    """
-
-    number: int
-    C_star: float
-    labeling: Array
-    separator: Separator
-    objective: float
-    n_flips: int
-    stop_reason: StopReason
 
 
 def annealing_values(C: float, start: float = 1e-5, delta: float = 0.5) -> list[float]:
@@ -68,7 +37,7 @@ def alternate(
     *,
     tol: float = 1e-4,
     max_iter: int = 100,
-) -> Iterator[Iterate]:
+) -> Iterator[Fitted]:
     r"""Run Algorithm 1 from one labeling, round by round; :func:`descent` returns its result.
 
     A pure function: the same arguments give the same rounds, wherever they are computed.
@@ -94,13 +63,16 @@ def alternate(
 
     Yields
     ------
-    Iterate
-        The state after each round; :func:`propcvx.plotting.annealing` draws them.
+    Fitted
+        The result after each round: the labeling and its SVM, and the history so far, whose last
+        round has C*, the objective with C* instead of C, and the number of labels that the
+        labeling step then changes.  :func:`propcvx.plotting.annealing` draws them.
     """
-    separator, numbers = None, count(1)
+    separator, rounds = None, list[Round]()
     for C in schedule:
         objective = np.inf
         for _ in range(max_iter):  # repeat
+            started = perf_counter()
             # fix y, solve for w and b
             separator = _better(problem, labeling, C, svm_step(labeling, C, separator), separator)
             before, objective = objective, problem.objective(labeling, separator, C)
@@ -108,7 +80,10 @@ def alternate(
             relabeled, n_flips = problem.relabel(labeling, separator, C)
             # until the objective decreases by less than the threshold
             reason = _stop(n_flips, before - objective, tol * max(problem.C, objective))
-            yield Iterate(next(numbers), C, labeling, separator, objective, n_flips, reason)
+            by, seconds = (separator.solver, separator.status), perf_counter() - started
+            rounds.append(Round(objective, *by, seconds, C_star=C, n_flips=n_flips))
+            history = History(rounds, reason)
+            yield Fitted(labeling, separator.weights, separator.bias, objective, history)
             labeling = relabeled
             if reason is not StopReason.MAX_ROUNDS:
                 break
@@ -130,15 +105,9 @@ def _better(
     return min(new, old, key=lambda separator: problem.objective(labeling, separator, C))
 
 
-def descent(iterates: Iterable[Iterate]) -> Fitted:
-    """Run :func:`alternate` to convergence and return the labeling, its SVM and the history."""
-    history, last, started = History(), None, perf_counter()
-    for last in iterates:
-        answer, seconds = last.separator, perf_counter() - started
-        solved = Round(last.objective, answer.solver, answer.status, seconds)
-        history.append(replace(solved, C_star=last.C_star, n_flips=last.n_flips))
-        history.stop_reason, started = last.stop_reason, perf_counter()
-    if last is None:
+def descent(rounds: Iterable[Fitted]) -> Fitted:
+    """Run a loop such as :func:`alternate` to convergence and return the result of its end."""
+    last = deque(rounds, maxlen=1)
+    if not last:
         raise InputError("schedule must hold at least one value of C*, and max_iter be >= 1.")
-    separator = last.separator
-    return Fitted(last.labeling, separator.weights, separator.bias, last.objective, history)
+    return last.pop()

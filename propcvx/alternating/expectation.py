@@ -7,44 +7,16 @@ separator becomes a logistic regression, which is a convex program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from time import perf_counter
 
 import numpy as np
 
 from propcvx.arrays import Array
-from propcvx.errors import InputError
 from propcvx.history import Fitted, History, Round, StopReason
 from propcvx.labelings.given_counts import CountLikelihood
 from propcvx.programs import Program, soft_logistic_regression
 from propcvx.solvers.solution import Solution
-
-
-@dataclass(frozen=True)
-class SoftIterate:
-    """Where the loop is after a round.
-
-    Attributes
-    ----------
-    weights : array of shape (rank,)
-    bias : float
-    objective : float
-        Minus the penalized log-likelihood, which never increases.
-    labels : array of shape (n_instances,)
-        Expected labels, in [0, 1], given the counts.
-    solution : Solution
-        The solver's answer that the weights are from.
-    stop_reason : StopReason
-        Why the loop ends here; ``MAX_ROUNDS`` where it goes on, if it may.
-    """
-
-    weights: Array
-    bias: float
-    objective: float
-    labels: Array
-    solution: Solution
-    stop_reason: StopReason
 
 
 def maximize_likelihood(
@@ -55,7 +27,7 @@ def maximize_likelihood(
     *,
     tol: float = 1e-8,
     max_iter: int = 1000,
-) -> Iterator[SoftIterate]:
+) -> Iterator[Fitted]:
     r"""Maximize :math:`\ell(F w + b) - \tfrac{\lambda}{2} \|w\|^2` from w = 0, round by round.
 
     The expectation of the log-likelihood of the labels, given the counts, is a lower bound of
@@ -79,13 +51,16 @@ def maximize_likelihood(
 
     Yields
     ------
-    SoftIterate
-        What is reached after each round.
+    Fitted
+        The result after each round, and the history so far.  The objective is minus the penalized
+        log-likelihood, which never increases.  The labeling has +1 where a positive is more
+        probable than a negative, given the counts.
     """
     program = soft_logistic_regression(features, likelihood.weights)
-    objective = np.inf
+    objective, rounds = np.inf, list[Round]()
     _, t = likelihood.value_and_means(np.full(len(features), likelihood.starting_log_odds))
     for _ in range(max_iter):  # repeat
+        started = perf_counter()
         # fix the expected labels, solve for w and b
         solution = solve(program.set(t=t, lam=lam))
         w, b = solution.variables["w"], float(solution.variables["b"])
@@ -95,22 +70,8 @@ def maximize_likelihood(
         before, objective = objective, 0.5 * lam * float(w @ w) - value
         converged = before - objective <= tol * (1.0 + abs(objective))
         reason = StopReason.CONVERGED if converged else StopReason.MAX_ROUNDS
-        yield SoftIterate(w, b, objective, t, solution, reason)
+        by, seconds = (solution.solver, solution.status), perf_counter() - started
+        rounds.append(Round(objective, *by, seconds))
+        yield Fitted(np.where(t > 0.5, 1.0, -1.0), w, b, objective, History(rounds, reason))
         if converged:
             break
-
-
-def soft_descent(iterates: Iterable[SoftIterate]) -> Fitted:
-    """Where :func:`maximize_likelihood` ends, and a record of every round.
-
-    The labeling has +1 where a positive is the more probable, given the counts.
-    """
-    history, last, started = History(), None, perf_counter()
-    for last in iterates:
-        answer, seconds = last.solution, perf_counter() - started
-        history.append(Round(last.objective, answer.solver, answer.status, seconds))
-        history.stop_reason, started = last.stop_reason, perf_counter()
-    if last is None:
-        raise InputError("max_iter must be at least 1.")
-    labeling = np.where(last.labels > 0.5, 1.0, -1.0)
-    return Fitted(labeling, last.weights, last.bias, last.objective, history)

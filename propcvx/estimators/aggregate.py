@@ -14,7 +14,8 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from propcvx.alternating.expectation import maximize_likelihood, soft_descent
+from propcvx.alternating.algorithm import descent
+from propcvx.alternating.expectation import maximize_likelihood
 from propcvx.arrays import Array, Seed, Tolerance
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_count, check_number
@@ -163,7 +164,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
         if equal or (isinstance(self.solver, str) and self.solver == "auto"):
             end = maximize_directly(rows, likelihood, ridge, **limits)
         else:
-            end = soft_descent(maximize_likelihood(rows, likelihood, ridge, self._solve, **limits))
+            end = descent(maximize_likelihood(rows, likelihood, ridge, self._solve, **limits))
         self.n_iter_ = len(end.history)
         weights = end.weights / unit
         bias = end.bias - float(mean @ weights)

@@ -22,13 +22,11 @@ from PIL import Image
 from sklearn.svm import SVC
 
 from propcvx import Bags, ConvPropSVM, InvCal, MeanMap, bag_target, fit_grid, group_shares, plotting
-from propcvx.alternating.algorithm import Iterate
 from propcvx.datasets import make_two_bags
 from propcvx.errors import InputError
-from propcvx.history import History, Round, StopReason
+from propcvx.history import Fitted, History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.plotting.style import BLUE
-from propcvx.svm.step import Separator
 
 KEPT = Path(__file__).with_name("pictures")
 TOLERANCE = 12.0
@@ -46,8 +44,8 @@ def fitted(*rounds):
 
 
 def iterate(number, C_star):
-    separator = Separator(LABELS, np.array([1.0, 0.3]), 0.1, np.zeros(len(LABELS)))
-    return Iterate(number, C_star, LABELS, separator, 1.0, 2, StopReason.MAX_ROUNDS)
+    rounds = number * [Round(1.0, "piqp", "optimal", 0.1, C_star=C_star, n_flips=2)]
+    return Fitted(LABELS, np.array([1.0, 0.3]), 0.1, 1.0, History(rounds))
 
 
 PATH = [
