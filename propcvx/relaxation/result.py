@@ -11,10 +11,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from propcvx.arrays import Array, Weight
-from propcvx.errors import SolverError
+from propcvx.checks import Shapes, check_fields
+from propcvx.errors import InputError, SolverError
 from propcvx.history import History, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.relaxation.bounds import labeling_upper_bound
+from propcvx.relaxation.bounds import check_consistent, labeling_upper_bound
 from propcvx.solvers import Solve
 from propcvx.svm.kernels import unit_of
 from propcvx.text import Readable
@@ -134,6 +135,29 @@ class RelaxationResult(Readable):
         return replace(scaled(self, "value", "lower", "upper", "alpha"), history=history)
 
 
+def check_result(source: str, result: Any, feasible: FeasibleLabelings) -> None:
+    """Check the numbers and labelings of a relaxation's result, which may be of a user's class.
+
+    Raises
+    ------
+    InputError
+        If it is no valid :class:`RelaxationResult`; the message begins with ``source``.
+    """
+    n = feasible.bags.n_instances
+    numbers: Shapes = {"value": (), "lower": (), "upper": (), "alpha": (n,)}
+    vectors: Shapes = {"weights": result.vectors.shape[:1], "vectors": (None, n)}
+    check_fields(source, result, {**numbers, **vectors}, {"lower": -np.inf, "upper": np.inf})
+    check_consistent(source, result.lower, result.upper)
+    if np.min(result.weights) < 0.0 or not result.history:
+        raise InputError(
+            f"{source} must return weights >= 0 and a history of at least one round; got "
+            f"{result.weights!r:.200} and {len(result.history)} rounds."
+        )
+    for labeling in result.labelings:
+        if fault := feasible.fault_of(labeling):
+            raise InputError(f"{source} returned a labeling that is not feasible: {fault}.")
+
+
 Rounds = Iterator[RelaxationResult]
 """The results of a relaxation, round by round."""
 
@@ -169,7 +193,7 @@ class Relaxation(BaseEstimator, ABC):
         -------
         RelaxationResult
             After an interruption or a solver's failure, the result of the rounds before, with
-            ``stopped_by``.
+            ``exception``.
 
         Raises
         ------
