@@ -16,7 +16,7 @@ from propcvx.arrays import Array
 from propcvx.history import Fitted, History, Round, StopReason
 from propcvx.labelings.given_counts import CountLikelihood
 from propcvx.programs import Program, soft_logistic_regression
-from propcvx.solvers.solution import Solution
+from propcvx.solvers.solver import Solution
 
 
 def maximize_likelihood(

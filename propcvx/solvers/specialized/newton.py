@@ -38,7 +38,7 @@ from scipy.linalg import solve_triangular
 from propcvx.arrays import Array, Indices
 from propcvx.programs import Program, svm_dual_parameters
 from propcvx.programs.structures import SVMDual, moved_in_box
-from propcvx.solvers.solution import Solution
+from propcvx.solvers.solver import Solution
 
 FALL = 0.1, 0.5
 """The width falls at most to a tenth, at least to a half.  Neighboring choices differ by a step or
