@@ -256,6 +256,27 @@ class AlterPropSVM(BagClassifier):
         return PropSVM(bags, C, weights, loss, instance_loss.of_bags(bags))
 
 
+def paper_alter_psvm(**parameters: Any) -> AlterPropSVM:
+    """Return alter-pSVM as printed: random starts, the SVM alone, the same C_p for every bag.
+
+    The solver has the tolerance of the stored results: the last digits decide ties.
+
+    Parameters
+    ----------
+    **parameters
+        Parameters of :class:`propcvx.AlterPropSVM` that override these settings; by default C = 1,
+        C_p = 10 and ten starts.
+
+    Examples
+    --------
+    >>> paper_alter_psvm(C_p=10.0, random_state=0).init
+    'random'
+    """
+    printed = {"C": 1.0, "C_p": 10.0, "init": "random", "n_init": 10, "annealing": True}
+    others = {"bag_weights": "uniform", "init_weight": 0.0, "solver_tol": 1e-6}
+    return AlterPropSVM(**{**printed, **others, **parameters})
+
+
 def _descent(
     start: Start,
     seed: int,

@@ -17,7 +17,7 @@ from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import known_variance, weight_of_hinge
 from propcvx.history import Fitted
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.relaxation import RelaxationResult
+from propcvx.relaxation import CuttingPlanes, RelaxationResult
 from propcvx.relaxation.bounds import Bounds, check_consistent
 from propcvx.relaxation.comparison import find_relaxation, name_of
 from propcvx.relaxation.result import Relaxation, check_result
@@ -214,3 +214,19 @@ class ConvPropSVM(BagClassifier):
         if self.relaxation_.loss != "hinge":
             return super()._certified_form()
         return {"C": self.C_, "epsilon": self.epsilon, "intercept": self.intercept}
+
+
+def paper_conv_psvm(**parameters: Any) -> ConvPropSVM:
+    """Return conv-pSVM as printed: one cut by the oracle of eq:inf, and no bias except centering.
+
+    The solver is the one of the stored results: the last digits of alpha can decide the next cut.
+
+    Parameters
+    ----------
+    **parameters
+        Parameters of :class:`propcvx.ConvPropSVM` that override these settings.
+    """
+    planes = CuttingPlanes(oracle="coordinate", max_cuts=1)
+    solver = ("mkl_interior_point", "clarabel")
+    printed = {"C": 1.0, "relaxation": planes, "bias": "none", "solver": solver, "solver_tol": 1e-8}
+    return ConvPropSVM(**{**printed, **parameters})
