@@ -103,7 +103,7 @@ def calls(*names, call, error=InputError):
 
 
 MAKE = "bag_target"
-INFEASIBLE = ("1 of 2 bags", "bag 'a'", "nearest 2/4", "epsilon of 0.1", "epsilon='rounding'")
+INFEASIBLE = ("1 of 2 bags", "bag 'a'", "nearest 2/4", "epsilon='rounding'")
 NO_COUNT = {"y": bag_target(IDS, [0.4, 0.25]), "error": InfeasibleLabelingError}
 UNSUPPORTED = {"error": UnsupportedSolverError}
 GRAM = {"kernel": "precomputed"}

@@ -126,8 +126,7 @@ def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
     Raises
     ------
     InfeasibleLabelingError
-        If a bag has no such count; the message names these bags, and an epsilon that is large
-        enough for all of them.
+        If a bag has no such count; the message names these bags.
 
     Examples
     --------
@@ -166,8 +165,7 @@ def check_known(bags: Bags, epsilon: Any = "rounding") -> None:
         raise InputError(
             f"labels contradict the proportion of bag {bags.name(bag)}: {positive[bag]} known "
             f"positives and {negative[bag]} known negatives of {n[bag]}, with proportion "
-            f"{p[bag]:g}; where a tolerance epsilon can be given, "
-            f"{rounded_up(gaps[wrong].max()):g} is enough for all bags."
+            f"{p[bag]:g}. Correct one of them, or give a tolerance epsilon."
         )
 
 
@@ -196,7 +194,7 @@ def _single_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Array, M
 
 
 def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> NoReturn:
-    """Raise the error that names the infeasible bags, and an epsilon that is large enough.
+    """Raise the error that names the infeasible bags.
 
     Parameters
     ----------
@@ -207,33 +205,23 @@ def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> N
     counts : array of shape (n_bags,)
         The nearest feasible counts of positives.
     """
-    gaps = np.abs(counts - bags.proportions * bags.sizes)[wrong]
     widths, places = bags.epsilons(epsilon), np.flatnonzero(wrong)
     within = f"epsilon={widths[0]:g}" if np.ptp(widths) == 0.0 else "the epsilon of each"
     p, n, target = bags.proportions, bags.sizes, bags.proportions * bags.sizes
-    missed = (np.abs(counts - target) - COUNT_SLACK / 2)[wrong]
-    least = float(np.max(missed / n[wrong]))
     listed = ", ".join(
         f"bag {bags.name(k)} (p * n = {p[k]:g} * {n[k]} = {target[k]:g} positives, nearest "
         f"{counts[k]:.0f}/{n[k]})"
         for k in places[:SHOWN]
     )
     more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
-    if (gaps > 0.5 + COUNT_SLACK).any():
-        advice = "known labels contradict the nearest counts"
+    if (np.abs(counts - target)[wrong] > 0.5 + COUNT_SLACK).any():
+        advice = "Known labels contradict the nearest counts; a larger epsilon allows them."
     else:
         advice = (
-            "epsilon='rounding' takes the nearest counts, and 'sampling' is for "
-            "proportions of more people than these"
+            "epsilon='rounding' takes the nearest counts, and 'sampling' is for proportions of "
+            "more people than these."
         )
     raise InfeasibleLabelingError(
         f"no labeling has the proportions of {wrong.sum()} of {bags.n_bags} bags within {within}: "
-        f"{listed}{more}. "
-        f"For all of them an epsilon of {rounded_up(least):g} suffices; {advice}."
+        f"{listed}{more}. {advice}"
     )
-
-
-def rounded_up(value: float) -> float:
-    """Round up to four digits."""
-    unit = 10.0 ** (3 - np.floor(np.log10(value)))
-    return float(np.ceil(value * unit) / unit)

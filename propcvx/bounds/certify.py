@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any
@@ -272,41 +271,32 @@ class _Certification:
     failures: dict[str, Exception] = field(default_factory=dict)
 
     def run(self, bounds: dict[str, Bound], start: Any, random: RandomState) -> StopReason:
-        """Compute bounds until the interval is closed or time is over; return the stop reason."""
+        """Search for labelings, then compute each bound, and return why it stopped."""
+        search, problem, interval = self.search, self.search.problem, self.search.interval
         try:
             if start is not None:
-                self.search.plane(_allowed(start, self.search.problem))
-            return self._prove_bounds(bounds, random)
-        except OutOfTimeError:
-            return StopReason.OUT_OF_TIME
-        except KeyboardInterrupt:
-            if self.search.interval.labeling is None:
-                raise
-            return StopReason.INTERRUPTED
-
-    def _prove_bounds(self, bounds: dict[str, Bound], random: RandomState) -> StopReason:
-        """Search for labelings, unless the first bound does so, and compute all bounds."""
-        search, problem, interval = self.search, self.search.problem, self.search.interval
-        search.plane(problem.best_labeling(np.zeros(len(problem.features))))
-        interval.prove("no loss is negative", problem.least_cost)
-        try:
+                search.plane(_allowed(start, problem))
+            search.plane(problem.best_labeling(np.zeros(len(problem.features))))
+            interval.prove("no loss is negative", problem.least_cost)
             if not any(bound.finds for bound in list(bounds.values())[:1]):
                 search.search(random, SEARCH_SHARE)
             for name, bound in bounds.items():
-                with self._failing_alone(name):
-                    if not interval.closed:
-                        bound.run(problem, interval, search)
+                self._prove(name, bound)
         except OutOfTimeError:
             return StopReason.OUT_OF_TIME
+        except KeyboardInterrupt:
+            if interval.labeling is None:
+                raise
+            return StopReason.INTERRUPTED
         if self.failures and interval.lower <= problem.least_cost:
             raise next(iter(self.failures.values()))
         return StopReason.PROVED if interval.closed else StopReason.EXHAUSTED
 
-    @contextmanager
-    def _failing_alone(self, name: str) -> Iterator[None]:
-        """Store the error of a bound, so that the other bounds are still computed."""
+    def _prove(self, name: str, bound: Bound) -> None:
+        """Compute a bound; if it fails, the others are computed all the same."""
         try:
-            yield
+            if not self.search.interval.closed:
+                bound.run(self.search.problem, self.search.interval, self.search)
         except (OutOfTimeError, InconsistentBoundsError):
             raise
         except Exception as error:
