@@ -77,7 +77,8 @@ def alternate(
             separator = _better(problem, labeling, C, svm_step(labeling, C, separator), separator)
             before, objective = objective, problem.objective(labeling, separator, C)
             # fix w and b, solve for y
-            relabeled, n_flips = problem.relabel(labeling, separator, C)
+            relabeled = problem.best_labeling(separator.scores, C, separator.ties)
+            n_flips = int(np.count_nonzero(relabeled != labeling))
             # until the objective decreases by less than the threshold
             reason = _stop(n_flips, before - objective, tol * max(problem.C, objective))
             by, seconds = (separator.solver, separator.status), perf_counter() - started

@@ -19,7 +19,6 @@ from propcvx.alternating.expectation import maximize_likelihood
 from propcvx.arrays import Array, Seed, Tolerance
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_count, check_number
-from propcvx.errors import InputError
 from propcvx.estimators.means import OneProgramClassifier
 from propcvx.estimators.scaling import known_variance
 from propcvx.history import Fitted, History, Round, StopReason
@@ -145,10 +144,6 @@ class AggregateLogisticRegression(OneProgramClassifier):
     ) -> tuple[Array, CountLikelihood, Array, float]:
         """Return rows with a total variance of 1, their likelihood, and their mean and unit."""
         features, seen, _ = self._seen(feature_map, bags)
-        if not seen.masses.any():
-            raise InputError(
-                "sample_weight must be above 0 in a bag with a proportion, got 0 in all."
-            )
         likelihood = CountLikelihood.of(seen, bags, self.epsilon)
         unit = np.sqrt(known_variance(feature_map.features, bags)) or 1.0
         mean = np.average(features, axis=0, weights=seen.relative_weights)

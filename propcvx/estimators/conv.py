@@ -14,7 +14,7 @@ from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import least_error_bias
 from propcvx.checks import check_choice, check_fields, resolve
 from propcvx.estimators.base import BagClassifier
-from propcvx.estimators.scaling import known_variance, weight_of_hinge
+from propcvx.estimators.scaling import weight_of_hinge
 from propcvx.history import Fitted
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import CuttingPlanes, RelaxationResult
@@ -163,7 +163,7 @@ class ConvPropSVM(BagClassifier):
         bags.check_known(self.epsilon)
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        self.C_ = weight_of_hinge(self.C, lambda: known_variance(feature_map.features, bags))
+        self.C_ = weight_of_hinge(self.C, feature_map.features, bags)
         check_choice("bias", self.bias, ("bags", "none"))
         source, method = f"relaxation {name_of(self.relaxation)}", find_relaxation(self.relaxation)
         rounding = resolve("rounding", self.rounding, ROUNDINGS, "__call__")

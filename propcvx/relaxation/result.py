@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from propcvx.arrays import Array, Weight
 from propcvx.checks import Shapes, check_fields
 from propcvx.errors import InputError, SolverError
-from propcvx.history import History, StopReason
+from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.bounds import check_consistent, labeling_upper_bound
 from propcvx.solvers import Solve
@@ -125,14 +125,13 @@ class RelaxationResult(Readable):
     def times(self, factor: float) -> RelaxationResult:
         """Multiply all values by a factor, for other units of the features."""
 
-        def scaled(record: Any, *names: str) -> Any:
-            values = {name: getattr(record, name) for name in names}
-            known = {name: value for name, value in values.items() if value is not None}
-            return replace(record, **{name: factor * value for name, value in known.items()})
+        def scaled(record: Round) -> Round:
+            violation = None if record.violation is None else factor * record.violation
+            return replace(record, objective=factor * record.objective, violation=violation)
 
-        rounds = [scaled(record, "objective", "violation") for record in self.history]
-        history = History(rounds, self.history.stop_reason)
-        return replace(scaled(self, "value", "lower", "upper", "alpha"), history=history)
+        history = History(map(scaled, self.history), self.history.stop_reason)
+        values = {name: factor * getattr(self, name) for name in ("value", "lower", "upper")}
+        return replace(self, **values, alpha=factor * self.alpha, history=history)
 
 
 def check_result(source: str, result: Any, feasible: FeasibleLabelings) -> None:

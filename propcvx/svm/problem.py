@@ -64,11 +64,6 @@ class PropSVM:
         norm = 0.5 * float(separator.weights @ separator.weights)
         return norm + (C or self.C) * errors + self.cost(labeling)
 
-    def relabel(self, labeling: Array, separator: Separator, C: float) -> tuple[Array, int]:
-        """Run the labeling step; return the new labeling and the number of changed labels."""
-        relabeled = self.best_labeling(separator.scores, C, separator.ties)
-        return relabeled, int(np.count_nonzero(relabeled != labeling))
-
     @cached_property
     def costs(self) -> tuple[Array, ...]:
         """Cost of each bag with 0, 1, ..., :math:`n_k` positives; infinite if infeasible."""
