@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +26,7 @@ from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES, InstanceLoss, Propo
 from propcvx.solvers.table import TEACHING_SIZE
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.problem import PropSVM
-from propcvx.svm.step import RememberedStep, Step, svm_step
+from propcvx.svm.step import RememberedStep, svm_step
 from propcvx.svm.training import proportion_term
 
 RATIO = 10.0
@@ -188,11 +189,12 @@ class AlterPropSVM(BagClassifier):
         problem = self._problem(bags, features)
         starts = starts_of(self.init, self.n_init, self.annealing, problem.bags, problem.C)
         step = svm_step(features, problem.instance_loss, self._solve, feature_map.solved)
+        loop = partial(alternate, problem, step, tol=self.tol, max_iter=self.max_iter)
         seeds = [random.randint(2**31) for _ in starts]
         shared = isinstance(step, RememberedStep) and len(features) <= TEACHING_SIZE[0]
         alone = len(starts) == 1 or shared
         results = Parallel(n_jobs=1 if alone else self.n_jobs, return_as="generator")(
-            delayed(_descent)(start, seed, problem, step, features, self.tol, self.max_iter)
+            delayed(_descent)(start, seed, problem, features, loop)
             for start, seed in zip(starts, seeds, strict=True)
         )
         shown = tqdm(results, desc="starts", total=len(starts), disable=not self.verbose)
@@ -278,18 +280,11 @@ def paper_alter_psvm(**parameters: Any) -> AlterPropSVM:
 
 
 def _descent(
-    start: Start,
-    seed: int,
-    problem: PropSVM,
-    step: Step,
-    features: Array,
-    tol: float,
-    max_iter: int,
+    start: Start, seed: int, problem: PropSVM, features: Array, loop: Callable[..., Any]
 ) -> Fitted:
     """Run alternating optimization from one start; depends on the arguments alone."""
     labeling = problem.allowed(start.labeling(features, problem.bags, RandomState(seed)))
-    schedule = annealing_values(problem.C) if start.annealing else [problem.C]
-    return descent(alternate(problem, step, labeling, schedule, tol=tol, max_iter=max_iter))
+    return descent(loop(labeling, annealing_values(problem.C) if start.annealing else [problem.C]))
 
 
 def _size(scores: Array, bags: Bags) -> float:

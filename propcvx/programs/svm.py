@@ -195,7 +195,7 @@ def soft_logistic_regression(features: Array, weights: Array) -> Program:
 
     The sum is the negative log-likelihood of labels 0 and 1 with
     :math:`P(t_i = 1) = 1 / (1 + e^{-s_i})`.  With expected labels it is its expectation, which is
-    what :func:`propcvx.alternating.expectation.maximize_likelihood` minimizes in each round.
+    what :func:`propcvx.alternating.algorithm.maximize_likelihood` minimizes in each round.
 
     Parameters
     ----------
