@@ -283,7 +283,7 @@ def _descent(
     start: Start, seed: int, problem: PropSVM, features: Array, loop: Callable[..., Any]
 ) -> Fitted:
     """Run alternating optimization from one start; depends on the arguments alone."""
-    labeling = problem.allowed(start.labeling(features, problem.bags, RandomState(seed)))
+    labeling = problem.feasible.best(start.labeling(features, problem.bags, RandomState(seed)))
     return descent(loop(labeling, annealing_values(problem.C) if start.annealing else [problem.C]))
 
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from propcvx.bags.bags import Bags
-from propcvx.checks import as_vector
+from propcvx.checks import check_labeling
 from propcvx.errors import InputError
 from propcvx.estimators import InvCal
 from propcvx.history import Fitted
@@ -80,12 +80,7 @@ def boundary(
         If X has not two columns, or labels are not -1 or +1 for each of its rows.
     """
     plane = check_plane(X)
-    given = as_vector(labels, len(plane))
-    if labels is not None and (given is None or not np.isin(given, (-1.0, 1.0)).all()):
-        raise InputError(
-            f"labels must be -1 or +1 for each of {len(plane)} instances, got {labels!r:.60}; "
-            "2 * labels - 1 makes them of 0 and 1; without labels all points are gray."
-        )
+    given = None if labels is None else check_labeling("labels", labels, len(plane))
     ax = axes_of(ax)
     draw_sides(fitted.decision_function, X, ax)
     draw_points(ax, plane, given)

@@ -98,10 +98,6 @@ class PropSVM:
         """Labelings whose counts have a finite cost."""
         return FeasibleLabelings.allowed_by(self.loss, self.bags)
 
-    def allowed(self, labeling: Array) -> Array:
-        """Return the labeling, or the nearest in each bag whose counts have an infinite loss."""
-        return self.feasible.best(labeling)
-
 
 def _first(instances: Indices, changes: Array) -> Indices:
     return instances[np.argsort(changes[instances], kind="stable")[:MOST_SWAPPED]]

@@ -138,7 +138,7 @@ def figure_one_of(names):
     ("draw", "message"),
     [
         (lambda: plotting.boundary(PLANE, THREE), r"X must have two columns .* \(24, 3\)"),
-        (lambda: plotting.boundary(PLANE, X, 1 * (LABELS > 0)), r"got array.* 2 \* labels - 1"),
+        (lambda: plotting.boundary(PLANE, X, 1 * (LABELS > 0)), "must be a labeling of -1 and"),
         (lambda: plotting.coefficients(SCALED), r"C must be a finite number .* \['scale', 1.0\]"),
         (
             lambda: plotting.coefficients([MeanMap(kernel="rbf").fit(X, Y)], "lam"),
