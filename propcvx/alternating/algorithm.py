@@ -1,10 +1,14 @@
-r"""Algorithm 1: alternating between the separator and the labels, with annealing."""
+r"""Algorithm 1: alternating between the separator and the labels, with annealing.
+
+With expected labels the same loop maximizes the likelihood of counts.  This is the EM algorithm
+(Dempster, Laird and Rubin 1977): with the separator fixed, the labels become their expectations
+given the counts; with these fixed, the separator becomes a logistic regression, a convex program.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import count
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import perf_counter
 
 import numpy as np
@@ -12,38 +16,11 @@ import numpy as np
 from propcvx.arrays import Array
 from propcvx.errors import InputError
 from propcvx.history import Fitted, History, Round, StopReason
+from propcvx.labelings.given_counts import CountLikelihood
+from propcvx.programs import Program, soft_logistic_regression
+from propcvx.solvers import Solution
 from propcvx.svm.problem import PropSVM
 from propcvx.svm.step import Separator, Step
-
-
-@dataclass(frozen=True)
-class Iterate:
-    """The state of Algorithm 1 after a round.
-
-    Attributes
-    ----------
-    number : int
-        The number of the round, from 1 on.
-    C_star : float
-        The annealing value C*.
-    labeling : array of shape (n_instances,)
-    separator : Separator
-        The SVM of that labeling.
-    objective : float
-        Value of eq:pSVM_2 of labeling and separator, with C* instead of C.
-    n_flips : int
-        Number of labels that the labeling step then changes.
-    stop_reason : StopReason
-        Why the repeat loop ends here; ``MAX_ROUNDS`` if it may continue.
-    """
-
-    number: int
-    C_star: float
-    labeling: Array
-    separator: Separator
-    objective: float
-    n_flips: int
-    stop_reason: StopReason
 
 
 def annealing_values(C: float, start: float = 1e-5, delta: float = 0.5) -> list[float]:
@@ -68,7 +45,7 @@ def alternate(
     *,
     tol: float = 1e-4,
     max_iter: int = 100,
-) -> Iterator[Iterate]:
+) -> Iterator[Fitted]:
     r"""Run Algorithm 1 from one labeling, round by round; :func:`descent` returns its result.
 
     A pure function: the same arguments give the same rounds, wherever they are computed.
@@ -94,21 +71,28 @@ def alternate(
 
     Yields
     ------
-    Iterate
-        The state after each round; :func:`propcvx.plotting.annealing` draws them.
+    Fitted
+        The result after each round: the labeling and its SVM, and the history so far, whose last
+        round has C*, the objective with C* instead of C, and the number of labels that the
+        labeling step then changes.  :func:`propcvx.plotting.annealing` draws them.
     """
-    separator, numbers = None, count(1)
+    separator, rounds = None, list[Round]()
     for C in schedule:
         objective = np.inf
         for _ in range(max_iter):  # repeat
+            started = perf_counter()
             # fix y, solve for w and b
             separator = _better(problem, labeling, C, svm_step(labeling, C, separator), separator)
             before, objective = objective, problem.objective(labeling, separator, C)
             # fix w and b, solve for y
-            relabeled, n_flips = problem.relabel(labeling, separator, C)
+            relabeled = problem.best_labeling(separator.scores, C, separator.ties)
+            n_flips = int(np.count_nonzero(relabeled != labeling))
             # until the objective decreases by less than the threshold
             reason = _stop(n_flips, before - objective, tol * max(problem.C, objective))
-            yield Iterate(next(numbers), C, labeling, separator, objective, n_flips, reason)
+            by, seconds = (separator.solver, separator.status), perf_counter() - started
+            rounds.append(Round(objective, *by, seconds, C_star=C, n_flips=n_flips))
+            history = History(rounds, reason)
+            yield Fitted(labeling, separator.weights, separator.bias, objective, history)
             labeling = relabeled
             if reason is not StopReason.MAX_ROUNDS:
                 break
@@ -130,15 +114,67 @@ def _better(
     return min(new, old, key=lambda separator: problem.objective(labeling, separator, C))
 
 
-def descent(iterates: Iterable[Iterate]) -> Fitted:
-    """Run :func:`alternate` to convergence and return the labeling, its SVM and the history."""
-    history, last, started = History(), None, perf_counter()
-    for last in iterates:
-        answer, seconds = last.separator, perf_counter() - started
-        solved = Round(last.objective, answer.solver, answer.status, seconds)
-        history.append(replace(solved, C_star=last.C_star, n_flips=last.n_flips))
-        history.stop_reason, started = last.stop_reason, perf_counter()
-    if last is None:
+def maximize_likelihood(
+    features: Array,
+    likelihood: CountLikelihood,
+    lam: float,
+    solve: Callable[[Program], Solution],
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+) -> Iterator[Fitted]:
+    r"""Maximize :math:`\ell(F w + b) - \tfrac{\lambda}{2} \|w\|^2` from w = 0, round by round.
+
+    The expectation of the log-likelihood of the labels, given the counts, is a lower bound of
+    :math:`\ell` but for a constant, and touches it at the separator before.  So no round decreases
+    the penalized likelihood.
+
+    Parameters
+    ----------
+    features : array of shape (n_instances, rank)
+        F.
+    likelihood : CountLikelihood
+        :math:`\ell`.
+    lam : float
+        :math:`\lambda \ge 0`.
+    solve : callable
+        ``solve(program) -> Solution``.
+    tol : float
+        The loop ends when the objective decreases by less than ``tol`` times one plus its size.
+    max_iter : int
+        Largest number of rounds.
+
+    Yields
+    ------
+    Fitted
+        The result after each round, and the history so far.  The objective is minus the penalized
+        log-likelihood, which never increases.  The labeling has +1 where a positive is more
+        probable than a negative, given the counts.
+    """
+    program = soft_logistic_regression(features, likelihood.weights)
+    objective, rounds = np.inf, list[Round]()
+    _, t = likelihood.value_and_means(np.full(len(features), likelihood.starting_log_odds))
+    for _ in range(max_iter):  # repeat
+        started = perf_counter()
+        # fix the expected labels, solve for w and b
+        solution = solve(program.set(t=t, lam=lam))
+        w, b = solution.variables["w"], float(solution.variables["b"])
+        # fix w and b, take the expected labels given the counts
+        value, t = likelihood.value_and_means(features @ w + b)
+        # until the objective decreases by less than the threshold
+        before, objective = objective, 0.5 * lam * float(w @ w) - value
+        converged = before - objective <= tol * (1.0 + abs(objective))
+        reason = StopReason.CONVERGED if converged else StopReason.MAX_ROUNDS
+        by, seconds = (solution.solver, solution.status), perf_counter() - started
+        rounds.append(Round(objective, *by, seconds))
+        yield Fitted(np.where(t > 0.5, 1.0, -1.0), w, b, objective, History(rounds, reason))
+        if converged:
+            break
+
+
+def descent(rounds: Iterable[Fitted]) -> Fitted:
+    """Run a loop such as :func:`alternate` to convergence and return the result of its end."""
+    last = deque(rounds, maxlen=1)
+    if not last:
         raise InputError("schedule must hold at least one value of C*, and max_iter be >= 1.")
-    separator = last.separator
-    return Fitted(last.labeling, separator.weights, separator.bias, last.objective, history)
+    return last.pop()

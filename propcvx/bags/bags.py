@@ -337,18 +337,14 @@ class Bags:
         """Count the positives of a labeling in each bag."""
         return (self.membership @ (labeling > 0)).astype(np.intp)
 
-    def counts_of(self, labeling: NDArray[Any]) -> Indices:
-        """Count the instances of each class in each bag, shape (n_bags, n_classes)."""
-        agrees = np.equal.outer(labeling, self.label_values)
-        return np.asarray(self.membership @ agrees, dtype=np.intp)
-
     def proportions_of(self, labeling: NDArray[Any]) -> Array:
         r"""Compute the proportions of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k).
 
         They have the shape of :attr:`proportions`.
         """
         if self.multiclass:
-            return self.counts_of(labeling) / self.sizes[:, None]
+            agrees = np.equal.outer(labeling, self.label_values)
+            return np.asarray(self.membership @ agrees) / self.sizes[:, None]
         return np.asarray(self.positives_of(labeling) / self.sizes)
 
     def gaps(self, counts: NDArray[Any], of: Any = slice(None)) -> Array:

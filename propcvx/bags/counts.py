@@ -165,8 +165,7 @@ def check_known(bags: Bags, epsilon: Any = "rounding") -> None:
         raise InputError(
             f"labels contradict the proportion of bag {bags.name(bag)}: {positive[bag]} known "
             f"positives and {negative[bag]} known negatives of {n[bag]}, with proportion "
-            f"{p[bag]:g}; where a tolerance epsilon can be given, "
-            f"{rounded_up(gaps[wrong].max()):g} is enough for all bags."
+            f"{p[bag]:g}. Correct one of them, or give a tolerance epsilon."
         )
 
 
@@ -206,7 +205,6 @@ def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> N
     counts : array of shape (n_bags,)
         The nearest feasible counts of positives.
     """
-    gaps = np.abs(counts - bags.proportions * bags.sizes)[wrong]
     widths, places = bags.epsilons(epsilon), np.flatnonzero(wrong)
     within = f"epsilon={widths[0]:g}" if np.ptp(widths) == 0.0 else "the epsilon of each"
     p, n, target = bags.proportions, bags.sizes, bags.proportions * bags.sizes
@@ -220,19 +218,11 @@ def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> N
         "Pass epsilon='rounding' if the proportions are rounded, or epsilon='sampling' if they "
         "describe more people than the bags."
     )
-    if (gaps > 0.5 + COUNT_SLACK).any():
-        least = float(np.max((gaps - COUNT_SLACK / 2) / n[wrong]))
+    if (np.abs(counts - target)[wrong] > 0.5 + COUNT_SLACK).any():
         advice = (
-            "Known labels contradict the nearest counts: correct them, or pass an epsilon of at "
-            f"least {rounded_up(least):g}."
+            "Known labels contradict the nearest counts: correct them, or pass a larger epsilon."
         )
     raise InfeasibleLabelingError(
         f"no labeling has the proportions of {wrong.sum()} of {bags.n_bags} bags within {within}: "
         f"{listed}{more}. {advice}"
     )
-
-
-def rounded_up(value: float) -> float:
-    """Round up to four digits."""
-    unit = 10.0 ** (3 - np.floor(np.log10(value)))
-    return float(np.ceil(value * unit) / unit)

@@ -177,7 +177,7 @@ def _matched(
         raise InputError(
             f"proportions and bags must name the same ids; bags without a proportion: "
             f"{some_of(missing)}; proportions without a bag: {some_of(unused)}; "
-            f"{_OTHER_IDS[bool(missing), bool(unused)]}"
+            f"{_OTHER_IDS}"
             f"{_OF_ROWS if len(ids) < len(mapping) == len(codes) else ''}."
         )
     given = [mapping[bag] for bag in ids]
@@ -196,15 +196,11 @@ _OF_ROWS = (
 )
 """Advice if there are as many proportions as instances."""
 
-_OTHER_IDS = {
-    (True, True): "of a Series or DataFrame the index has the ids, where set_index(column) puts "
-    "them, and 7, '7', '007' are three ids, which read_csv(dtype={column: str}) reads as written; "
-    "if all others agree, write None for the former and leave out the latter",
-    (True, False): "write None for a proportion that is not known; where there are more than two "
-    "classes, leave out the instances of that bag",
-    (False, True): "proportions.loc[sorted(set(bags))] of a Series or DataFrame leaves these out, "
-    "and {bag: proportions[bag] for bag in set(bags)} of a dict",
-}
+_OTHER_IDS = (
+    "write None for a proportion that is not known, and leave out those of other bags. Of a Series "
+    "or DataFrame the index has the ids, where set_index(column) puts them; 7, '7' and '007' are "
+    "three ids, which read_csv(dtype={column: str}) reads as written"
+)
 """Advice if bags, or proportions, are missing."""
 
 

@@ -129,11 +129,6 @@ class BagMoments:
         self.axes_error = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
         self.problem = replace(problem, features=rotated)
 
-    @property
-    def goal(self) -> float:
-        """A lower bound at which a node is closed, with half of the tolerance to spare."""
-        return self.interval.goal
-
     def root(self) -> Node:
         """Build the node with all labelings; its multipliers are equal up to a broken symmetry.
 
@@ -155,12 +150,12 @@ class BagMoments:
         interval, partition = self.interval, node.partition
         candidates: Iterable[Multipliers] = [node.multipliers]
         if len(partition.blocks) > 1 and node.stages:
-            candidates = maximize(partition, node.multipliers, interval, self.goal, node.stages)
+            candidates = maximize(partition, node.multipliers, interval, node.stages)
         tol = VALUE_ERROR * interval.upper
         for multipliers in candidates:
             improve_duals(partition, multipliers, 0.0, tol, interval.check_time)
             node, certified = self.bounded(replace(node, multipliers=multipliers), others)
-        margin = self.goal - certified.lower
+        margin = self.interval.goal - certified.lower
         improve_duals(partition, node.multipliers, margin, tol, interval.check_time)
         node, certified = self.bounded(node, others)
         return replace(node, stages=WARM_STAGES), certified
@@ -228,9 +223,9 @@ class BagMoments:
                 upper, _ = self.interval.upper, self.search.descend(labeling)
                 if self.interval.upper < upper:
                     node, certified = self.bounded(node, others)
-            if node.lower >= self.goal:
+            if node.lower >= self.interval.goal:
                 return node, "closed", certified
-            node = _without_hopeless(node, certified, self.goal)
+            node = _without_hopeless(node, certified, self.interval.goal)
             if len(node.sizes) == 1:
                 return node, "listed", certified
             merged = self._merged(node, certified)
@@ -249,7 +244,7 @@ class BagMoments:
         groups: list[list[int]] = []
         kept: dict[int, Indices] = {}
         for pair in (order[k : k + 2] for k in range(0, len(order), 2)):
-            goal = self.goal - certified.without(pair)
+            goal = self.interval.goal - certified.without(pair)
             chosen = pairs_below(node.partition, node.multipliers, pair, goal, MOST_MERGED)
             if chosen is None:
                 groups += [[block] for block in pair]
@@ -261,7 +256,7 @@ class BagMoments:
         partition, multipliers = node.partition.merge(groups, kept), node.multipliers.merge(groups)
         stages = () if partition.size <= MOST_PAIRS else WARM_STAGES
         node = replace(node, partition=partition, multipliers=multipliers)
-        return replace(node, dropped=min(node.dropped, self.goal), stages=stages)
+        return replace(node, dropped=min(node.dropped, self.interval.goal), stages=stages)
 
     def _children(self, node: Node, certified: CertifiedValues) -> list[Node]:
         """Build two children that differ in the label of one instance."""

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
 from propcvx.arrays import Array, BagWeights, KernelFunction, KernelName, Scale, Seed, Tolerance
 from propcvx.bags.bags import Bags
-from propcvx.bounds.fitted_problem import arguments_of, check_two_classes, not_default
+from propcvx.bags.targets import ONE_CLASS
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, OutOfTimeError
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
@@ -33,6 +35,12 @@ from propcvx.labelings.losses import ProportionLoss, constraint
 from propcvx.relaxation.bounds import CROSSED
 from propcvx.svm.threads import one_thread
 from propcvx.svm.training import KernelMethod, TrainingData, proportion_term
+
+KERNEL = ("kernel", "gamma", "degree", "coef0")
+"""Parameters of the kernel, which all estimators have."""
+
+OF_PROBLEM = ("epsilon", "C_p", "loss", "bag_weights", "intercept", "start", *KERNEL)
+"""Arguments that are taken from the fit, in addition to C."""
 
 SEARCH_SHARE = 0.2
 """Fraction of the time limit after which the search for labelings begins no further descent."""
@@ -149,7 +157,7 @@ def certify(
     (True, 0.656, array([ 1.,  1., -1., -1.]))
     """
     if isinstance(X, KernelMethod):
-        return certify(**arguments_of(certify, locals()))
+        return certify(**_arguments_of_fit(locals()))
     if isinstance(X, BaseEstimator):
         raise InputError(
             "X must be instances, or a fitted ConvPropSVM or AlterPropSVM; of a pipeline call "
@@ -178,15 +186,57 @@ def certify(
     return work.result(reason)
 
 
+def _arguments_of_fit(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of ``certify`` given those of a call ``certify(fitted, X, y, ...)``."""
+    fitted, X, y = (arguments[name] for name in ("X", "y", "C"))
+    check_is_fitted(fitted)
+    if not hasattr(y, "__len__"):
+        raise InputError(f"After a fitted estimator come X and y, got y = {y!r}.")
+    if twice := _not_default({name: arguments[name] for name in OF_PROBLEM}):
+        raise InputError(f"{', '.join(twice)} must not be given, as the fitted estimator has it.")
+    _check_two_classes(len(fitted.classes_))
+    taken = fitted._certified_form() | {name: getattr(fitted, name) for name in KERNEL}
+    _check_same_data(fitted, X, y)
+    start = np.where(fitted.transduction_ == fitted.classes_[1], 1.0, -1.0)
+    return {**arguments, **taken, "X": X, "y": y, "start": start}
+
+
+def _not_default(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the names of the arguments that differ from the defaults of ``certify``."""
+    defaults = {name: each.default for name, each in signature(certify).parameters.items()}
+    return [name for name, x in arguments.items() if np.ndim(x) > 0 or x != defaults[name]]
+
+
+def _check_two_classes(n_classes: int) -> None:
+    """Raise if there are more than two classes, which have no certificates."""
+    if n_classes > 2:
+        raise InputError(f"y must have two classes, got {n_classes}; {ONE_CLASS}.")
+
+
+def _check_same_data(fitted: KernelMethod, X: Any, y: Any) -> None:
+    """Check the numbers of instances and features, and the instances that a kernel stores."""
+    seen = len(fitted.transduction_), fitted.n_features_in_
+    shape = getattr(X, "shape", np.shape(X))
+    if shape != seen or len(y) != seen[0]:
+        raise InputError(
+            f"X and y must be those of the fit: X of shape {seen}, got {shape} and "
+            f"{len(y)} rows of y."
+        )
+    training = fitted.feature_map_.training
+    given = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    if training is not None and not np.array_equal(training, given):
+        raise InputError("X must be that of the fit, got other instances.")
+
+
 def _checked_term(
     bags: Bags, epsilon: Any, loss: Any, C_p: float | None, bag_weights: Any
 ) -> tuple[ProportionLoss, Any]:
     """Check the arguments of the loss; return the proportion loss and its weights."""
-    check_two_classes(bags.n_classes)
+    _check_two_classes(bags.n_classes)
     form, others = "with", {"epsilon": epsilon}
     if C_p is None:
         form, others = "without", {"loss": loss, "bag_weights": bag_weights}
-    for name in not_default(certify, others):
+    for name in _not_default(others):
         raise InputError(f"{name} is not used {form} C_p: leave it out, got {others[name]!r}.")
     if C_p is not None:
         return proportion_term("loss", loss, C_p, bag_weights, bags)
@@ -221,41 +271,32 @@ class _Certification:
     failures: dict[str, Exception] = field(default_factory=dict)
 
     def run(self, bounds: dict[str, Bound], start: Any, random: RandomState) -> StopReason:
-        """Compute bounds until the interval is closed or time is over; return the stop reason."""
+        """Search for labelings, then compute each bound, and return why it stopped."""
+        search, problem, interval = self.search, self.search.problem, self.search.interval
         try:
             if start is not None:
-                self.search.plane(_allowed(start, self.search.problem))
-            return self._prove_bounds(bounds, random)
-        except OutOfTimeError:
-            return StopReason.OUT_OF_TIME
-        except KeyboardInterrupt:
-            if self.search.interval.labeling is None:
-                raise
-            return StopReason.INTERRUPTED
-
-    def _prove_bounds(self, bounds: dict[str, Bound], random: RandomState) -> StopReason:
-        """Search for labelings, unless the first bound does so, and compute all bounds."""
-        search, problem, interval = self.search, self.search.problem, self.search.interval
-        search.plane(problem.best_labeling(np.zeros(len(problem.features))))
-        interval.prove("no loss is negative", problem.least_cost)
-        try:
+                search.plane(_allowed(start, problem))
+            search.plane(problem.best_labeling(np.zeros(len(problem.features))))
+            interval.prove("no loss is negative", problem.least_cost)
             if not any(bound.finds for bound in list(bounds.values())[:1]):
                 search.search(random, SEARCH_SHARE)
             for name, bound in bounds.items():
-                with self._failing_alone(name):
-                    if not interval.closed:
-                        bound.run(problem, interval, search)
+                self._prove(name, bound)
         except OutOfTimeError:
             return StopReason.OUT_OF_TIME
+        except KeyboardInterrupt:
+            if interval.labeling is None:
+                raise
+            return StopReason.INTERRUPTED
         if self.failures and interval.lower <= problem.least_cost:
             raise next(iter(self.failures.values()))
         return StopReason.PROVED if interval.closed else StopReason.EXHAUSTED
 
-    @contextmanager
-    def _failing_alone(self, name: str) -> Iterator[None]:
-        """Store the error of a bound, so that the other bounds are still computed."""
+    def _prove(self, name: str, bound: Bound) -> None:
+        """Compute a bound; if it fails, the others are computed all the same."""
         try:
-            yield
+            if not self.search.interval.closed:
+                bound.run(self.search.problem, self.search.interval, self.search)
         except (OutOfTimeError, InconsistentBoundsError):
             raise
         except Exception as error:

@@ -40,7 +40,7 @@ class SmoothBound:
 
     Attributes
     ----------
-    division : Division
+    partition : Partition
     unit : float
         The size of the value, by which values and gradients are divided.
     best : Multipliers
@@ -129,25 +129,22 @@ def maximize(
     partition: Partition,
     multipliers: Multipliers,
     interval: Interval,
-    goal: float,
     stages: Sequence[tuple[float, int]],
 ) -> Iterator[Multipliers]:
     """Maximize the bound, and yield the best multipliers so far after each stage.
 
     Parameters
     ----------
-    division : Division
+    partition : Partition
         The duals of its blocks are improved in place.
     multipliers : Multipliers
         The multipliers to begin with.
     interval : Interval
-        The interval, at whose time limit the search ends.
-    goal : float
-        The bound at which the search ends.
+        The interval, at whose time limit and goal the search ends.
     stages : sequence of (temperature, iterations)
         As in ``STAGES``.
     """
-    unit = interval.upper
+    unit, goal = interval.upper, interval.goal
     bound = SmoothBound(partition, unit, multipliers, interval.check_time)
     vector = bound.pack(multipliers)
 

@@ -96,15 +96,6 @@ class SwapSearch:
         values: Array = total - 0.5 * np.square(weights).sum(axis=1)
         return values
 
-    def relabeled(self, plane: Separator) -> Array:
-        """Return the best labeling for a separator."""
-        return self.problem.best_labeling(plane.scores, ties=plane.ties)
-
-    def changes(self, plane: Separator) -> Array:
-        """Compute the change of the loss by flipping each label, for a fixed separator."""
-        gains = self.problem.instance_loss.reduction(plane.scores)
-        return np.asarray(self.problem.C * plane.labeling * gains)
-
     def descend(self, labeling: Array) -> Separator:
         """Alternate and move from a labeling until neither decreases the value."""
         best = self.alternated(self.solved(labeling))
@@ -114,7 +105,11 @@ class SwapSearch:
 
     def alternated(self, start: Separator) -> Separator:
         """Alternate between labels and separator while the value decreases."""
-        return improved(start, lambda best: self.solved(self.relabeled(best)))
+
+        def step(best: Separator) -> Separator:
+            return self.solved(self.problem.best_labeling(best.scores, ties=best.ties))
+
+        return improved(start, step)
 
     def hops(self, best: Separator, random: RandomState) -> Iterator[Separator]:
         """Relabel one or two bags and descend, and yield the best separator after each hop."""
@@ -129,7 +124,9 @@ class SwapSearch:
 
     def _better_move(self, best: Separator) -> Separator | None:
         """Find the separator of a better labeling that is one move away."""
-        changes, problem = self.changes(best), self.problem
+        problem = self.problem
+        # the change of the loss by flipping each label, for a fixed separator
+        changes = problem.C * best.labeling * problem.instance_loss.reduction(best.scores)
         swaps, (flips, costs) = problem.swaps(best.labeling, changes), problem.flips(best.labeling)
         both = ((swaps, problem.cost(best.labeling)), (flips, costs))
         order = np.concatenate([changes[moved].sum(axis=1) + cost for moved, cost in both])
@@ -163,18 +160,9 @@ class SwapSearch:
 
     def _run(self, descents: Iterator[Separator], share: float) -> None:
         """Descend until it no longer helps, the interval is closed, or time is over."""
-        limit = share * self.interval.time_limit
-        for _ in until_idle(descents, IDLE):
-            if self.interval.closed or self.interval.seconds > limit:
+        limit, best, idle = share * self.interval.time_limit, np.inf, 0
+        for plane in descents:
+            idle = 0 if is_better(plane.value, best) else idle + 1
+            best = min(plane.value, best)
+            if idle == IDLE or self.interval.closed or self.interval.seconds > limit:
                 return
-
-
-def until_idle(planes: Iterator[Separator], patience: int) -> Iterator[Separator]:
-    """Yield improved planes, until ``patience`` planes in a row are no better."""
-    best, idle = np.inf, 0
-    for plane in planes:
-        idle = 0 if is_better(plane.value, best) else idle + 1
-        best = min(plane.value, best)
-        yield plane
-        if idle == patience:
-            return

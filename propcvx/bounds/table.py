@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from inspect import isfunction
 from math import log10
 from types import MappingProxyType
 from typing import Any
@@ -18,18 +17,10 @@ from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.partition import divide
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
-from propcvx.checks import check_choice
+from propcvx.checks import resolve
 from propcvx.errors import InputError
-from propcvx.relaxation.result import RelaxationResult
-from propcvx.relaxation.table import (
-    FOR_BOUNDS,
-    RELAXATIONS,
-    each_once,
-    find_relaxation,
-    name_of,
-    relax,
-)
-from propcvx.text import unique_names
+from propcvx.relaxation.comparison import FOR_BOUNDS, RELAXATIONS, by_name, name_of
+from propcvx.relaxation.result import RelaxationResult, check_result
 
 MOST_LISTED = 20_000
 """Largest number of labelings that enumeration lists."""
@@ -62,6 +53,11 @@ class Bound:
     refuses: Callable[[LabelingProblem], str | None] = lambda problem: None
     automatic: bool = True
     finds: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of its function."""
+        return name_of(self.run)
 
 
 def enumeration(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
@@ -104,54 +100,36 @@ BOUNDS: Mapping[str, Bound] = MappingProxyType(
 """Bounds by name, in the order in which they are computed."""
 
 
-def hinge_only(problem: LabelingProblem, reached: RelaxationResult) -> None:
-    """Raise an error unless a relaxation bounds the hinge loss, the loss of intervals."""
-    if reached.loss != "hinge":
-        raise InputError(
-            f"it bounds the {reached.loss} loss; an interval is of the hinge loss, as of 'lifted' "
-            "and 'cutting_planes'."
-        )
-
-
-def relaxation_bound(
-    name: str,
-    relaxation: Any,
-    on_round: Callable[[LabelingProblem, RelaxationResult], None] = hinge_only,
-    finds: bool = False,
-) -> Bound:
-    """Convert a relaxation of eq:convex_1 to a bound with a name.
+def relaxation_bound(name: str, relaxation: Any) -> Bound:
+    """Convert a relaxation of eq:convex_1, an object with the method ``relax``, to a bound.
 
     Each of its programs gets the time that is left of the limit at its start, at least a second.
-
-    Parameters
-    ----------
-    name : str
-    relaxation : object
-        An object with the method ``relax``.
-    on_round : callable
-        ``on_round(problem, reached)`` is called with the outcome of each round, and the result.
-    finds : bool
-        As in :class:`Bound`.
     """
+    source = f"relaxation {name_of(relaxation)}"
 
     def run(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
         def prove(reached: RelaxationResult) -> None:
-            on_round(problem, reached)
-            if reached.loss == "hinge":
-                interval.prove(name, reached.lower + problem.least_cost)
+            check_result(source, reached, problem.feasible)
+            if reached.loss != "hinge":
+                raise InputError(
+                    f"it bounds the {reached.loss} loss; an interval is of the hinge loss, as of "
+                    "'lifted' and 'cutting_planes'."
+                )
+            interval.prove(name, reached.lower + problem.least_cost)
             if reached.history.stop_reason is None or reached.history[-1].status != OPTIMAL:
                 interval.check_time()
 
         parts = (problem.features, problem.feasible, problem.C)
         solve = replace(FOR_BOUNDS, time_limit=max(interval.time_limit - interval.seconds, 1.0))
-        result = relax(relaxation, *parts, prove, solve)
+        result = relaxation.relax(*parts, solve=solve, on_round=prove)
+        check_result(source, result, problem.feasible)
         for labeling in result.labelings:
             search.plane(labeling)
         prove(result)
         if isinstance(result.exception, KeyboardInterrupt):
             raise result.exception
 
-    return Bound(run, automatic=False, finds=finds)
+    return Bound(run, automatic=False)
 
 
 def find_bounds(bounds: Any, problem: LabelingProblem) -> dict[str, Bound]:
@@ -167,35 +145,14 @@ def find_bounds(bounds: Any, problem: LabelingProblem) -> dict[str, Bound]:
     if isinstance(bounds, str) and bounds == "auto":
         able = [name for name in BOUNDS if not BOUNDS[name].refuses(problem)]
         bounds = [name for name in able if BOUNDS[name].automatic]
-    bounds = by_name(bounds, {**BOUNDS, **RELAXATIONS})
-    for name, kind in bounds.items():
-        bounds[name] = kind if isinstance(kind, Bound) else relaxation_bound(name, kind)
-        if reason := bounds[name].refuses(problem):
+    found = by_name(bounds, _find_bound)
+    for name, kind in found.items():
+        found[name] = kind if isinstance(kind, Bound) else relaxation_bound(name, kind)
+        if reason := found[name].refuses(problem):
             raise InputError(f"bounds: {name!r} {reason}.")
-    return bounds
+    return found
 
 
-def by_name(bounds: Any, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return bounds and relaxations by name, without repetition.
-
-    Each of ``bounds`` is a name in ``known``, a :class:`Bound`, or a relaxation.
-
-    Raises
-    ------
-    InputError
-        If one is none of these, and the message lists the names.
-    """
-
-    def find(kind: Any) -> Any:
-        if isinstance(kind, str):
-            return known[check_choice("bounds", kind, known)]
-        if isfunction(kind):
-            raise InputError(
-                f"bounds must be one of {list(known)}, a relaxation or a propcvx.bounds.Bound, got "
-                f"the function {kind.__name__}; Bound({kind.__name__}) is one."
-            )
-        return kind if isinstance(kind, Bound) else find_relaxation("bounds", kind)
-
-    once = each_once(bounds)
-    names = unique_names(name_of(kind.run if isinstance(kind, Bound) else kind) for kind in once)
-    return dict(zip(names, map(find, once), strict=True))
+def _find_bound(kind: Any) -> Any:
+    known = {**BOUNDS, **RELAXATIONS}
+    return kind if isinstance(kind, Bound) else resolve("bounds", kind, known, "relax")

@@ -14,11 +14,10 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from propcvx.alternating.expectation import maximize_likelihood, soft_descent
+from propcvx.alternating.algorithm import descent, maximize_likelihood
 from propcvx.arrays import Array, Seed, Tolerance
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_count, check_number
-from propcvx.errors import InputError
 from propcvx.estimators.means import OneProgramClassifier
 from propcvx.estimators.scaling import known_variance
 from propcvx.history import Fitted, History, Round, StopReason
@@ -86,7 +85,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
         ``"auto"`` is SciPy's L-BFGS on the likelihood.  With a solver of exponential cone programs
         the fit alternates between expected labels and the program
         :func:`propcvx.programs.soft_logistic_regression`
-        (:func:`propcvx.alternating.expectation.maximize_likelihood`): this ends at the same
+        (:func:`propcvx.alternating.algorithm.maximize_likelihood`): this ends at the same
         maximum in most problems, and takes ten to a hundred times as long.
     solver_tol : float
         Tolerance of that solver.
@@ -144,10 +143,6 @@ class AggregateLogisticRegression(OneProgramClassifier):
     ) -> tuple[Array, CountLikelihood, Array, float]:
         """Return rows with a total variance of 1, their likelihood, and their mean and unit."""
         features, seen, _ = self._seen(feature_map, bags)
-        if not seen.masses.any():
-            raise InputError(
-                "sample_weight must be above 0 in a bag with a proportion, got 0 in all."
-            )
         likelihood = CountLikelihood.of(seen, bags, self.epsilon)
         unit = np.sqrt(known_variance(feature_map.features, bags)) or 1.0
         mean = np.average(features, axis=0, weights=seen.relative_weights)
@@ -163,7 +158,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
         if equal or (isinstance(self.solver, str) and self.solver == "auto"):
             end = maximize_directly(rows, likelihood, ridge, **limits)
         else:
-            end = soft_descent(maximize_likelihood(rows, likelihood, ridge, self._solve, **limits))
+            end = descent(maximize_likelihood(rows, likelihood, ridge, self._solve, **limits))
         self.n_iter_ = len(end.history)
         weights = end.weights / unit
         bias = end.bias - float(mean @ weights)

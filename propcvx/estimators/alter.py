@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -18,14 +19,14 @@ from propcvx.bags.bags import Bags
 from propcvx.checks import check_count, check_flag, check_number, resolve
 from propcvx.errors import SolverError
 from propcvx.estimators.base import BagClassifier
-from propcvx.estimators.scaling import known_variance, weight_of_hinge
+from propcvx.estimators.scaling import weight_of_hinge
 from propcvx.estimators.starts import Start, starts_of
 from propcvx.history import Fitted
 from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES, InstanceLoss, ProportionLoss
 from propcvx.solvers.table import TEACHING_SIZE
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.problem import PropSVM
-from propcvx.svm.step import RememberedStep, Step, remembered, svm_step
+from propcvx.svm.step import RememberedStep, svm_step
 from propcvx.svm.training import proportion_term
 
 RATIO = 10.0
@@ -184,22 +185,23 @@ class AlterPropSVM(BagClassifier):
             proportion_term("proportion_loss", self.proportion_loss, 0.0, self.bag_weights, bags)
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        problem = self._problem(bags, lambda: known_variance(feature_map.features, bags))
-        random = check_random_state(self.random_state)
+        features, random = feature_map.features, check_random_state(self.random_state)
+        problem = self._problem(bags, features)
         starts = starts_of(self.init, self.n_init, self.annealing, problem.bags, problem.C)
-        features = feature_map.features
-        unremembered = svm_step(features, problem.instance_loss, self._solve)
-        step = remembered(unremembered, feature_map.solved)
+        step = svm_step(features, problem.instance_loss, self._solve, feature_map.solved)
+        loop = partial(alternate, problem, step, tol=self.tol, max_iter=self.max_iter)
         seeds = [random.randint(2**31) for _ in starts]
         shared = isinstance(step, RememberedStep) and len(features) <= TEACHING_SIZE[0]
         alone = len(starts) == 1 or shared
         results = Parallel(n_jobs=1 if alone else self.n_jobs, return_as="generator")(
-            delayed(_descent)(start, seed, problem, step, features, self.tol, self.max_iter)
+            delayed(_descent)(start, seed, problem, features, loop)
             for start, seed in zip(starts, seeds, strict=True)
         )
         shown = tqdm(results, desc="starts", total=len(starts), disable=not self.verbose)
         start, best = self._best(zip(starts, shown, strict=True))
-        if not (start.is_method and self.init_weight and _n_undecided(bags)):
+        together = bags.membership.T @ (bags.sizes > 1).astype(float) > 0.0
+        undecided = (together & (bags.labels == 0)).any()
+        if not (start.is_method and self.init_weight and undecided):
             return best
         first = start.fitted(features, problem.bags)
         return _averaged(best, first, self.init_weight, features, bags)
@@ -236,9 +238,9 @@ class AlterPropSVM(BagClassifier):
         loss, weights = self.proportion_loss, self.bag_weights
         return {"C": self.C_, "C_p": self.C_p_, "loss": loss, "bag_weights": weights}
 
-    def _problem(self, bags: Bags, variance: Callable[[], float]) -> PropSVM:
+    def _problem(self, bags: Bags, features: Array) -> PropSVM:
         """Build the problem from checked parameters; its C includes the mean instance weight."""
-        self.C_ = weight_of_hinge(self.C, variance)
+        self.C_ = weight_of_hinge(self.C, features, bags)
         scaled = isinstance(self.C_p, str) and self.C_p == "scale"
         C_p: Any = RATIO * self.C_ * bags.mean_weight if scaled else self.C_p
         self.C_p_ = C_p
@@ -256,25 +258,33 @@ class AlterPropSVM(BagClassifier):
         return PropSVM(bags, C, weights, loss, instance_loss.of_bags(bags))
 
 
+def paper_alter_psvm(**parameters: Any) -> AlterPropSVM:
+    """Return alter-pSVM as printed: random starts, the SVM alone, the same C_p for every bag.
+
+    The solver has the tolerance of the stored results: the last digits decide ties.
+
+    Parameters
+    ----------
+    **parameters
+        Parameters of :class:`propcvx.AlterPropSVM` that override these settings; by default C = 1,
+        C_p = 10 and ten starts.
+
+    Examples
+    --------
+    >>> paper_alter_psvm(C_p=10.0, random_state=0).init
+    'random'
+    """
+    printed = {"C": 1.0, "C_p": 10.0, "init": "random", "n_init": 10, "annealing": True}
+    others = {"bag_weights": "uniform", "init_weight": 0.0, "solver_tol": 1e-6}
+    return AlterPropSVM(**{**printed, **others, **parameters})
+
+
 def _descent(
-    start: Start,
-    seed: int,
-    problem: PropSVM,
-    step: Step,
-    features: Array,
-    tol: float,
-    max_iter: int,
+    start: Start, seed: int, problem: PropSVM, features: Array, loop: Callable[..., Any]
 ) -> Fitted:
     """Run alternating optimization from one start; depends on the arguments alone."""
-    labeling = problem.allowed(start.labeling(features, problem.bags, RandomState(seed)))
-    schedule = annealing_values(problem.C) if start.annealing else [problem.C]
-    return descent(alternate(problem, step, labeling, schedule, tol=tol, max_iter=max_iter))
-
-
-def _n_undecided(bags: Bags) -> int:
-    """Count the instances that are not alone in a bag and whose label is not known."""
-    together = bags.membership.T @ (bags.sizes > 1).astype(float) > 0.0
-    return int(np.count_nonzero(together & (bags.labels == 0)))
+    labeling = problem.feasible.best(start.labeling(features, problem.bags, RandomState(seed)))
+    return descent(loop(labeling, annealing_values(problem.C) if start.annealing else [problem.C]))
 
 
 def _size(scores: Array, bags: Bags) -> float:

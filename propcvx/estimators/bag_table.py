@@ -220,8 +220,6 @@ def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
         )
     warn_if_unscaled(means)
     result = estimator._run(FeatureMap(Kernel(), means), table.bags.with_rounded_shares())
-    for of_another_fit in ("_calibration", "dual_coef_", "transduction_"):
-        estimator.__dict__.pop(of_another_fit, None)
     estimator._store_plane(np.array([-1, 1]), result)
     estimator._warn_if_inaccurate(means)
     if result.exception is not None:

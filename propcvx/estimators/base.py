@@ -183,13 +183,11 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
     ) -> None:
         """Store the end of a run."""
         bags = data.bags
-        for of_another_fit in ("_calibration", "coef_", "dual_coef_"):
-            self.__dict__.pop(of_another_fit, None)
+        self._store_plane(data.classes, result)
         if not bags.labels.all() and scores.ndim == 1:
             self._calibration = Calibration.of(scores, bags)
         numbers = result.labeling - 1 if bags.multiclass else result.labeling > 0
         self.transduction_ = data.classes[numbers.astype(np.intp)]
-        self._store_plane(data.classes, result)
         self.feature_map_ = feature_map.without_features(data.X)
         if self.feature_map_.kernel.name != "linear":
             del self.coef_
@@ -198,6 +196,8 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
 
     def _store_plane(self, classes: NDArray[Any], result: Fitted) -> None:
         """Store the plane over the columns and the history, which need no instances."""
+        for of_another_fit in ("_calibration", "dual_coef_", "transduction_"):
+            self.__dict__.pop(of_another_fit, None)
         self.classes_, self.coef_ = classes, np.atleast_2d(result.weights.T)
         self.intercept_ = np.atleast_1d(result.bias)
         self.objective_, self.history_ = result.objective, result.history

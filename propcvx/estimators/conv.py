@@ -9,19 +9,19 @@ from typing import Any, Literal
 import numpy as np
 from tqdm import tqdm
 
-from propcvx.arrays import Array, Scale, Tolerance, Weight
+from propcvx.arrays import Array, Scale, Tolerance
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import least_error_bias
 from propcvx.checks import check_choice, check_fields, resolve
 from propcvx.estimators.base import BagClassifier
-from propcvx.estimators.scaling import known_variance, weight_of_hinge
+from propcvx.estimators.scaling import weight_of_hinge
 from propcvx.history import Fitted
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.relaxation import RelaxationResult
+from propcvx.relaxation import CuttingPlanes, RelaxationResult
 from propcvx.relaxation.bounds import Bounds, check_consistent
-from propcvx.relaxation.result import Relaxation
+from propcvx.relaxation.comparison import find_relaxation, name_of
+from propcvx.relaxation.result import Relaxation, check_result
 from propcvx.relaxation.rounding import ROUNDINGS
-from propcvx.relaxation.table import name_of, relax
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.step import Separator
 
@@ -163,8 +163,9 @@ class ConvPropSVM(BagClassifier):
         bags.check_known(self.epsilon)
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        self.C_ = weight_of_hinge(self.C, lambda: known_variance(feature_map.features, bags))
+        self.C_ = weight_of_hinge(self.C, feature_map.features, bags)
         check_choice("bias", self.bias, ("bags", "none"))
+        source, method = f"relaxation {name_of(self.relaxation)}", find_relaxation(self.relaxation)
         rounding = resolve("rounding", self.rounding, ROUNDINGS, "__call__")
         features, mean = feature_map.lifted(self.intercept, bags.weights)
         feasible = FeasibleLabelings.of(bags, self.epsilon)
@@ -175,13 +176,15 @@ class ConvPropSVM(BagClassifier):
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
 
             def on_round(reached: RelaxationResult) -> None:
+                check_result(source, reached, feasible)
                 bar.update()
                 if np.isfinite(reached.lower):
                     separator = rounding(reached, features, feasible, C)
                     near = np.column_stack([separator.labeling, features @ separator.weights])
                     labelings.append(feasible.best(near).T)
 
-            result = relax(self.relaxation, features, feasible, C, on_round, self._solve)
+            result = method.relax(features, feasible, C, solve=self._solve, on_round=on_round)
+        check_result(source, result, feasible)
         result = replace(result, lower=share * result.lower)
         separator = rounding(result, features, feasible, C)
         check_fields(
@@ -194,7 +197,15 @@ class ConvPropSVM(BagClassifier):
         self.relaxation_, self.soft_labeling_ = result, separator.labeling
         self.violation_ = result.history[-1].violation
         self.n_iter_ = len(result.history)
-        exception = self._bound(result, features, every, C, separator.weights)
+        self.bounds_: Bounds | None = None
+        exception = result.exception
+        if np.isfinite(result.lower):
+            try:
+                upper = result.upper_bound(features, every, C, separator.weights)
+                check_consistent(source, result.lower, upper)
+                self.bounds_ = Bounds(result.lower, upper)
+            except KeyboardInterrupt as interruption:  # which costs the fit only the bounds
+                exception = interruption
         bias += float(separator.weights[rank:].sum() - separator.weights @ mean)
         plane = separator.weights[:rank]
         return Fitted(labeling, plane, bias, result.value, result.history, exception)
@@ -204,21 +215,18 @@ class ConvPropSVM(BagClassifier):
             return super()._certified_form()
         return {"C": self.C_, "epsilon": self.epsilon, "intercept": self.intercept}
 
-    def _bound(
-        self,
-        result: RelaxationResult,
-        features: Array,
-        labelings: Array,
-        C: Weight,
-        plane: Array,
-    ) -> BaseException | None:
-        """Store the bounds; an interruption here costs the fit only these."""
-        self.bounds_: Bounds | None = None
-        if np.isfinite(result.lower):
-            try:
-                upper = result.upper_bound(features, labelings, C, plane)
-            except KeyboardInterrupt as interruption:
-                return interruption
-            check_consistent(f"relaxation {name_of(self.relaxation)}", result.lower, upper)
-            self.bounds_ = Bounds(result.lower, upper)
-        return result.exception
+
+def paper_conv_psvm(**parameters: Any) -> ConvPropSVM:
+    """Return conv-pSVM as printed: one cut by the oracle of eq:inf, and no bias except centering.
+
+    The solver is the one of the stored results: the last digits of alpha can decide the next cut.
+
+    Parameters
+    ----------
+    **parameters
+        Parameters of :class:`propcvx.ConvPropSVM` that override these settings.
+    """
+    planes = CuttingPlanes(oracle="coordinate", max_cuts=1)
+    solver = ("mkl_interior_point", "clarabel")
+    printed = {"C": 1.0, "relaxation": planes, "bias": "none", "solver": solver, "solver_tol": 1e-8}
+    return ConvPropSVM(**{**printed, **parameters})

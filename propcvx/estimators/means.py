@@ -46,6 +46,10 @@ class OneProgramClassifier(BagClassifier):
             raise InputError(
                 f"{type(self).__name__} needs a bag with a proportion or a known label, got none."
             )
+        if not seen.masses.any():
+            raise InputError(
+                "sample_weight must be above 0 in a bag with a proportion, got 0 in all."
+            )
         features = feature_map.features
         return features if len(instances) == len(features) else features[instances], seen, apart
 
@@ -199,31 +203,20 @@ class MeanMap(BagMeanClassifier):
             return n * (total_variance(features, bags.relative_weights) / root or 1.0)
 
         self.lam_ = number_or_scale("lam", self.lam, scale)
-        lam = self.lam_ / n
         of_bags = bags.means_of(features) - center
         means, ill_posed = self._class_means(of_bags, bags, self._loss_weights(apart))
         prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
-        operator = np.array([prior, prior - 1.0]) @ means
-        label = 2.0 * prior - 1.0
-        weights, bias = self._most_likely(features, center, bags, lam, operator, label)
-        weights = weights * (np.ptp(bags.proportions) > 0.0)
-        self.class_means_ = means + center
-        bias -= float(center @ weights)
-        return self._end(feature_map.features, weights, bias, self.solution_.value, ill_posed)
-
-    def _most_likely(
-        self, features: Array, center: Array, bags: Bags, lam: float, operator: Array, label: float
-    ) -> tuple[Array, float]:
-        """Fit the weights and bias of the exponential model to a mean operator and mean label."""
         program = conditional_exponential_model(
             features - center, bias=self.fit_intercept, weights=bags.weights
         )
-        program.set(lam=lam, mean_operator=operator)
+        program.set(lam=self.lam_ / n, mean_operator=np.array([prior, prior - 1.0]) @ means)
         if self.fit_intercept:
-            program.set(mean_label=label)
+            program.set(mean_label=2.0 * prior - 1.0)
         self.solution_ = self._solve(program)
-        variables = self.solution_.variables
-        return variables["w"], float(variables.get("b", 0.0))
+        weights = self.solution_.variables["w"] * (np.ptp(bags.proportions) > 0.0)
+        self.class_means_ = means + center
+        bias = float(self.solution_.variables.get("b", 0.0)) - float(center @ weights)
+        return self._end(feature_map.features, weights, bias, self.solution_.value, ill_posed)
 
     def _class_means(self, of_bags: Array, bags: Bags, weights: Array) -> tuple[Array, bool]:
         """Solve :func:`propcvx.programs.class_means`; return also whether it is ill-posed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,9 +27,9 @@ CENTERED = 1e-6
 scaler, and perhaps a principal component analysis or :class:`propcvx.ProportionScaler` after it."""
 
 
-def weight_of_hinge(C: Any, variance: Callable[[], float]) -> float:
-    """Return the C of a proportion-SVM, a number or ``"scale"``, given the instances' variance."""
-    return number_or_scale("C", C, lambda: SCALE / (variance() or 1.0))
+def weight_of_hinge(C: Any, features: Array, bags: Bags) -> float:
+    """Return the C of a proportion-SVM, a number or ``"scale"``."""
+    return number_or_scale("C", C, lambda: SCALE / (known_variance(features, bags) or 1.0))
 
 
 def known_variance(features: Array, bags: Bags) -> float:

@@ -11,7 +11,7 @@ from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import least_error_bias
 from propcvx.checks import check_choice, check_count
-from propcvx.errors import IllPosedWarning, InputError, warn
+from propcvx.errors import IllPosedWarning, warn
 from propcvx.estimators.means import OneProgramClassifier
 from propcvx.history import Fitted
 from propcvx.programs import second_moments
@@ -120,10 +120,6 @@ class SecondMoments(OneProgramClassifier):
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         features, seen, apart = self._seen(feature_map, bags)
-        if not seen.masses.any():
-            raise InputError(
-                "sample_weight must be above 0 in a bag with a proportion, got 0 in all."
-            )
         mean, basis = self._components(features, seen)
         rows = (features - mean) @ basis
         self.solution_ = self._solve(second_moments(*pooled_covariances(rows, seen)))

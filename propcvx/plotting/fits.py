@@ -14,11 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from propcvx.alternating.algorithm import Iterate
 from propcvx.bags.bags import Bags
-from propcvx.checks import as_vector
+from propcvx.checks import check_labeling
 from propcvx.errors import InputError
 from propcvx.estimators import InvCal
+from propcvx.history import Fitted
 from propcvx.plotting.style import BLUE, GRAY, Array, axes_of, check_plane, draw_points, draw_sides
 
 FRAMES_PER_SECOND = 4
@@ -80,12 +80,7 @@ def boundary(
         If X has not two columns, or labels are not -1 or +1 for each of its rows.
     """
     plane = check_plane(X)
-    given = as_vector(labels, len(plane))
-    if labels is not None and (given is None or not np.isin(given, (-1.0, 1.0)).all()):
-        raise InputError(
-            f"labels must be -1 or +1 for each of {len(plane)} instances, got {labels!r:.60}; "
-            "2 * labels - 1 makes them of 0 and 1; without labels all points are gray."
-        )
+    given = None if labels is None else check_labeling("labels", labels, len(plane))
     ax = axes_of(ax)
     draw_sides(fitted.decision_function, X, ax)
     draw_points(ax, plane, given)
@@ -141,13 +136,13 @@ class Film(FuncAnimation):
         return f'<img alt="animation" src="data:image/gif;base64,{encoded}">'
 
 
-def annealing(frames: Iterable[Iterate], X: Array, ax: Axes | None = None) -> Film:
+def annealing(frames: Iterable[Fitted], X: Array, ax: Axes | None = None) -> Film:
     r"""Animate Algorithm 1: labels and separator of every round, while :math:`C^*` rises.
 
     Parameters
     ----------
-    frames : iterable of Iterate
-        Iterates of :func:`propcvx.alternating.algorithm.alternate` with a linear kernel.
+    frames : iterable of Fitted
+        Results of :func:`propcvx.alternating.algorithm.alternate` with a linear kernel.
     X : array of shape (n_instances, 2)
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
@@ -174,12 +169,12 @@ def annealing(frames: Iterable[Iterate], X: Array, ax: Axes | None = None) -> Fi
     return Film(figure, draw, frames=len(rounds), interval=1000 / FRAMES_PER_SECOND)
 
 
-def annealing_frame(frame: Iterate, X: Array, ax: Axes | None = None) -> Axes:
+def annealing_frame(frame: Fitted, X: Array, ax: Axes | None = None) -> Axes:
     """Draw one round of Algorithm 1: the labels, and their separator with its margin.
 
     Parameters
     ----------
-    frame : Iterate
+    frame : Fitted
         As in :func:`annealing`.
     X : array of shape (n_instances, 2)
     ax : Axes, optional
@@ -195,8 +190,9 @@ def annealing_frame(frame: Iterate, X: Array, ax: Axes | None = None) -> Axes:
         If X has not two columns.
     """
     X, ax = check_plane(X), axes_of(ax)
-    draw_sides(lambda points: points @ frame.separator.weights + frame.separator.bias, X, ax)
+    draw_sides(frame.scores, X, ax)
     draw_points(ax, X, frame.labeling)
-    title = f"round {frame.number}, $C^*$ = {frame.C_star:.2g}, {frame.n_flips} flips follow"
+    number, last = len(frame.history), frame.history[-1]
+    title = f"round {number}, $C^*$ = {last.C_star:.2g}, {last.n_flips} flips follow"
     ax.set_title(title, fontsize="medium")
     return ax

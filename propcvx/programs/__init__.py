@@ -12,6 +12,7 @@ from propcvx.programs.bag_means import (
     inv_cal_dual,
     inv_cal_primal,
     inv_cal_targets,
+    second_moments,
 )
 from propcvx.programs.labeling import (
     counted_labeling,
@@ -30,11 +31,9 @@ from propcvx.programs.lifted import (
     mixture,
     square_loss_matrix,
 )
-from propcvx.programs.logistic import soft_logistic_regression
 from propcvx.programs.mkl import mkl_epigraph, mkl_group, mkl_inner
 from propcvx.programs.program import ProblemClass, Program, build
 from propcvx.programs.psvm import constrained_psvm, psvm
-from propcvx.programs.second_moments import second_moments
 from propcvx.programs.structures import (
     GroupMaster,
     InvCalDual,
@@ -45,7 +44,13 @@ from propcvx.programs.structures import (
     Structure,
     SVMDual,
 )
-from propcvx.programs.svm import margin_classifier, svm_dual, svm_dual_parameters, svm_primal
+from propcvx.programs.svm import (
+    margin_classifier,
+    soft_logistic_regression,
+    svm_dual,
+    svm_dual_parameters,
+    svm_primal,
+)
 
 __all__ = [
     "GroupMaster",

@@ -50,12 +50,7 @@ class Lifting:
         signs = [sp.hstack([ones, unit]), sp.hstack([ones, -unit])] if ranges.shape[0] else []
         return cls(_span(feasible), ranges, sp.csr_array(sp.vstack([ranges, *signs])))
 
-    @property
-    def no_products(self) -> Array:
-        """Return P of zeros."""
-        return np.zeros((self.ranges.shape[0], self.rows.shape[0]))
-
-    def largest(self, quadratic: Array, diagonal: Array, products: Array) -> float:
+    def largest(self, quadratic: Array, diagonal: Array, products: Array | None) -> float:
         r"""Bound :math:`y^\top Q y` from above for all feasible labelings, by any multipliers.
 
         With :math:`\lambda` on the diagonal of X, all ones, and :math:`P \ge 0` on
@@ -75,12 +70,13 @@ class Lifting:
             Q, symmetric.
         diagonal : array of shape (N + 1,)
             :math:`\lambda`.
-        products : array of shape (R, R + 2 N)
-            P; negative entries are set to 0.
+        products : array of shape (R, R + 2 N) or None
+            P; negative entries are set to 0.  None is P = 0, where no bag has a range of counts.
         """
         lifted = np.pad(quadratic, ((1, 0), (1, 0))) - np.diag(diagonal)
-        product = self.ranges.T @ np.maximum(products, 0.0) @ self.rows
-        lifted += (product + product.T) / 2
+        if products is not None:
+            product = self.ranges.T @ np.maximum(products, 0.0) @ self.rows
+            lifted += (product + product.T) / 2
         inside = self.span.T @ lifted @ self.span
         size, order = float(np.linalg.norm(lifted)), len(diagonal)
         error = order * np.finfo(float).eps * size

@@ -10,12 +10,11 @@ for all relaxations.
 """
 
 from propcvx.relaxation.bounds import labeling_upper_bound, relaxation_lower_bound
-from propcvx.relaxation.comparison import compare_relaxations
+from propcvx.relaxation.comparison import RELAXATIONS, compare_relaxations
 from propcvx.relaxation.cutting_planes import CuttingPlanes
 from propcvx.relaxation.lifted import Diffrac, Lifted, SquareLossResult
 from propcvx.relaxation.mixed_integer import MixedInteger
 from propcvx.relaxation.result import Relaxation, RelaxationResult
-from propcvx.relaxation.table import RELAXATIONS
 
 __all__ = [
     "RELAXATIONS",

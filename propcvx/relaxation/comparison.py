@@ -1,26 +1,63 @@
-"""Comparison of relaxations on one problem, each in a worker process of joblib."""
+"""The table of relaxations, and their comparison on one problem, each in a worker process."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from time import perf_counter, process_time
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propcvx.arrays import Array, Tolerance
-from propcvx.checks import check_labeling, check_number
+from propcvx.checks import check_labeling, check_number, resolve
 from propcvx.errors import InconsistentBoundsError, InputError, PropCVXError
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.bounds import check_consistent, gap_between, labeling_upper_bound
-from propcvx.relaxation.result import RelaxationResult
+from propcvx.relaxation.cutting_planes import CuttingPlanes
+from propcvx.relaxation.lifted import Diffrac, Lifted
+from propcvx.relaxation.mixed_integer import MixedInteger
+from propcvx.relaxation.result import RelaxationResult, check_result
 from propcvx.relaxation.rounding import ROUNDINGS
-from propcvx.relaxation.table import FOR_BOUNDS, RELAXATIONS, each_once, find_relaxation, name_of
-from propcvx.relaxation.table import relax as solved
 from propcvx.solvers import Solve
 from propcvx.solvers.comparison import Row, in_worker
 from propcvx.svm.training import KernelMethod, TrainingData
 from propcvx.text import unique_names
+
+FOR_BOUNDS = Solve(tol=1e-6)
+"""Tolerance if only a relaxation's bound is needed, which holds at any tolerance."""
+
+RELAXATIONS: Mapping[str, Any] = MappingProxyType(
+    {
+        "cutting_planes": CuttingPlanes(),
+        "lifted": Lifted(),
+        "mixed_integer": MixedInteger(),
+        "diffrac": Diffrac(),
+    }
+)
+"""Relaxations by name."""
+
+
+def find_relaxation(relaxation: Any, argument: str = "relaxation") -> Any:
+    """Return the relaxation of a name, or the object itself if it has the method ``relax``."""
+    return resolve(argument, relaxation, RELAXATIONS, "relax")
+
+
+def name_of(relaxation: Any) -> str:
+    """Return the name itself, the object's own ``name``, or the name of its class."""
+    if isinstance(relaxation, str):
+        return relaxation
+    name = getattr(relaxation, "name", None) or getattr(relaxation, "__name__", None)
+    return str(name or type(relaxation).__name__)
+
+
+def by_name(given: Any, find: Callable[[Any], Any]) -> dict[str, Any]:
+    """Find each of several relaxations or bounds, one or a sequence of them, under its own name."""
+    several = given if isinstance(given, list | tuple) else [given]
+    once = list({kind if isinstance(kind, str) else id(kind): kind for kind in several}.values())
+    return dict(zip(unique_names(map(name_of, once)), map(find, once), strict=True))
+
 
 MEASURED = ("loss", "value", "lower", "upper", "gap", "best_upper", "cpu_seconds", "rounds")
 """Columns of numbers, None before they are measured."""
@@ -76,15 +113,15 @@ def compare_relaxations(
     """
     check_number("time_limit", time_limit, above=0.0)
     check_number("C", C, above=0.0)
-    method, each = KernelMethod(**kernel), each_once(relaxations)
+    method = KernelMethod(**kernel)
+    found = by_name(relaxations, lambda each: find_relaxation(each, "relaxations"))
     data = TrainingData.of(method, X, y)
     feature_map = data.feature_map(method)
     (features, _), share = feature_map.lifted(intercept), feature_map.share_of_bounds(C)
     feasible = FeasibleLabelings.of(data.bags, epsilon)
     true = None if y_true is None else check_labeling("y_true", y_true, len(features))
-    found = [find_relaxation("relaxations", relaxation) for relaxation in each]
     rows: list[Row] = []
-    for name, relaxation in zip(unique_names(map(name_of, each)), found, strict=True):
+    for name, relaxation in found.items():
         rows.append({"kind": name, **dict.fromkeys((*MEASURED, "accuracy", "status", "reason"))})
         problem = relaxation, features, feasible, float(C), true
         rows[-1] |= in_worker(_measure, *problem, time_limit, seconds=time_limit)
@@ -113,8 +150,10 @@ def _measure(
     """Solve a relaxation in this process, and measure its result."""
     reached, history = list[RelaxationResult](), list[tuple[float, float]]()
     begun, worked, status = perf_counter(), process_time(), "done"
+    source = f"relaxation {name_of(relaxation)}"
 
     def on_round(result: RelaxationResult) -> None:
+        check_result(source, result, feasible)
         reached.append(result)
         history.append((process_time() - worked, result.lower))
         if perf_counter() - begun > time_limit:
@@ -122,7 +161,8 @@ def _measure(
 
     try:
         solve = Solve(tol=FOR_BOUNDS.tol, time_limit=time_limit)
-        result = solved(relaxation, features, feasible, C, on_round, solve)
+        result = relaxation.relax(features, feasible, C, solve=solve, on_round=on_round)
+        check_result(source, result, feasible)
     except TimeoutError:
         result, status = reached[-1], "out of time"
     except Exception as error:

@@ -91,7 +91,8 @@ class CuttingPlanes(Relaxation):
             check_cut(source, cut, features, feasible, alpha)
             lower = max(lower, lower_bound(alpha, cut.bound, C))
             upper = min(upper, solution.upper)
-            violation = _violation(cut, labelings, solution.level)
+            known = _known(cut.labeling, labelings)
+            violation = 0.0 if known else max(0.0, cut.value - solution.level)
             by, seconds = (solution.solver, solution.status), perf_counter() - started
             record = Round(solution.value, *by, seconds, violation, len(labelings))
             # until the objective decreases by less than the threshold
@@ -117,11 +118,6 @@ def off_zero(alpha: Array, C: Weight) -> Array:
     :math:`\alpha_i \to 0+`.
     """
     return np.minimum(np.maximum(alpha, TOWARDS_ZERO * alpha.mean()), C)
-
-
-def _violation(cut: Cut, labelings: Array, level: float) -> float:
-    """Compute the violation of the relaxation by a labeling; 0 if it or its negative is in it."""
-    return 0.0 if _known(cut.labeling, labelings) else max(0.0, cut.value - level)
 
 
 def _with(cut: Cut, labelings: Array) -> Array:

@@ -53,11 +53,8 @@ class Lifted(Relaxation):
         answer = solve(lifted_svm_dual(features, feasible, C))
         alpha = np.clip(answer.variables["alpha"], 0.0, C)
         weighted = alpha[:, None] * features
-        largest = lifting.largest(
-            weighted @ weighted.T,
-            answer.variables["diagonal"],
-            answer.variables.get("products", lifting.no_products),
-        )
+        multipliers = answer.variables["diagonal"], answer.variables.get("products")
+        largest = lifting.largest(weighted @ weighted.T, *multipliers)
         matrix = answer.duals["semidefinite"][:inside, :inside]
         vectors, weights = mixture(lifting.span @ matrix @ lifting.span.T)
         labelings = nearest_labelings(vectors, weights, feasible)
@@ -133,9 +130,8 @@ class Diffrac(Relaxation):
         lifting = Lifting.of(feasible)
         check_order(lifting.span.shape[1], self.max_order)
         answer = solve(diffrac(features, feasible, C))
-        products = answer.duals.get("products", lifting.no_products)
-        quadratic = square_loss_matrix(features, C)
-        largest = lifting.largest(-quadratic, answer.duals["diagonal"], products)
+        multipliers = answer.duals["diagonal"], answer.duals.get("products")
+        largest = lifting.largest(-square_loss_matrix(features, C), *multipliers)
         vectors, weights = mixture(lifting.span @ answer.variables["U"] @ lifting.span.T)
         labelings = nearest_labelings(vectors, weights, feasible)
         lower = max(0.0, -float(largest))

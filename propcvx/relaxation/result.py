@@ -11,10 +11,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from propcvx.arrays import Array, Weight
-from propcvx.errors import SolverError
-from propcvx.history import History, StopReason
+from propcvx.checks import Shapes, check_fields
+from propcvx.errors import InputError, SolverError
+from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.relaxation.bounds import labeling_upper_bound
+from propcvx.relaxation.bounds import check_consistent, labeling_upper_bound
 from propcvx.solvers import Solve
 from propcvx.svm.kernels import unit_of
 from propcvx.text import Readable
@@ -124,14 +125,36 @@ class RelaxationResult(Readable):
     def times(self, factor: float) -> RelaxationResult:
         """Multiply all values by a factor, for other units of the features."""
 
-        def scaled(record: Any, *names: str) -> Any:
-            values = {name: getattr(record, name) for name in names}
-            known = {name: value for name, value in values.items() if value is not None}
-            return replace(record, **{name: factor * value for name, value in known.items()})
+        def scaled(record: Round) -> Round:
+            violation = None if record.violation is None else factor * record.violation
+            return replace(record, objective=factor * record.objective, violation=violation)
 
-        rounds = [scaled(record, "objective", "violation") for record in self.history]
-        history = History(rounds, self.history.stop_reason)
-        return replace(scaled(self, "value", "lower", "upper", "alpha"), history=history)
+        history = History(map(scaled, self.history), self.history.stop_reason)
+        values = {name: factor * getattr(self, name) for name in ("value", "lower", "upper")}
+        return replace(self, **values, alpha=factor * self.alpha, history=history)
+
+
+def check_result(source: str, result: Any, feasible: FeasibleLabelings) -> None:
+    """Check the numbers and labelings of a relaxation's result, which may be of a user's class.
+
+    Raises
+    ------
+    InputError
+        If it is no valid :class:`RelaxationResult`; the message begins with ``source``.
+    """
+    n = feasible.bags.n_instances
+    numbers: Shapes = {"value": (), "lower": (), "upper": (), "alpha": (n,)}
+    vectors: Shapes = {"weights": result.vectors.shape[:1], "vectors": (None, n)}
+    check_fields(source, result, {**numbers, **vectors}, {"lower": -np.inf, "upper": np.inf})
+    check_consistent(source, result.lower, result.upper)
+    if np.min(result.weights) < 0.0 or not result.history:
+        raise InputError(
+            f"{source} must return weights >= 0 and a history of at least one round; got "
+            f"{result.weights!r:.200} and {len(result.history)} rounds."
+        )
+    for labeling in result.labelings:
+        if fault := feasible.fault_of(labeling):
+            raise InputError(f"{source} returned a labeling that is not feasible: {fault}.")
 
 
 Rounds = Iterator[RelaxationResult]
@@ -169,7 +192,7 @@ class Relaxation(BaseEstimator, ABC):
         -------
         RelaxationResult
             After an interruption or a solver's failure, the result of the rounds before, with
-            ``stopped_by``.
+            ``exception``.
 
         Raises
         ------

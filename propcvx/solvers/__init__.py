@@ -7,8 +7,7 @@ specialized solvers are in the same table and return the same kind of solution.
 from propcvx.solvers.comparison import compare_solvers
 from propcvx.solvers.interface import Solve, SolverNames, solve
 from propcvx.solvers.residuals import Residuals, residuals_of
-from propcvx.solvers.solution import Solution
-from propcvx.solvers.solver import Solver
+from propcvx.solvers.solver import Solution, Solver
 from propcvx.solvers.table import (
     SOLVERS,
     automatic,

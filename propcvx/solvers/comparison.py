@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
 from itertools import product
 from multiprocessing import TimeoutError as LimitError
+from time import perf_counter
 from typing import Any
 
 import cvxpy as cp
@@ -17,7 +18,7 @@ from propcvx.errors import PropCVXError, ResidualsError, UnsupportedSolverError
 from propcvx.programs import Program
 from propcvx.solvers.interface import USABLE, leave_values
 from propcvx.solvers.residuals import residuals_of
-from propcvx.solvers.solver import Solver
+from propcvx.solvers.solver import Solution, Solver
 from propcvx.solvers.table import find_solver, named_solver, solvers_for
 
 Row = dict[str, Any]
@@ -27,6 +28,9 @@ TIMES = ("compile_ms", "solve_ms", "again_ms")
 MEASURED = ("status", "reason", "objective", "difference", *RESIDUALS, "relative_gap", *TIMES)
 REPEATS = 3
 """Number of times that a program is solved again; the fastest time counts."""
+
+OWN_TOL = 1e-8
+"""Tolerance of a solver whose interface has no default of its own."""
 
 START = 60.0
 """Seconds in which a worker begins, beyond the time limit of its task."""
@@ -107,10 +111,16 @@ def in_worker(task: Callable[..., Row], *arguments: Any, seconds: float) -> Row:
 
 def _measure(program: Program, solver: Solver, tol: float | None) -> Row:
     """Solve and measure in this process."""
-    options, row = solver.default_options() if tol is None else solver.options_of(tol), Row()
+    own = tol is None and solver.classes
+    options, row = {} if own else solver.options_of(tol or OWN_TOL), Row()
+
+    def answer_in_time() -> Solution:
+        begun = perf_counter()
+        return solver.run(program, dict(options), None).timed(perf_counter() - begun)
+
     try:
         with warnings.catch_warnings(action="ignore"):
-            answer = solver.answer(program, dict(options), None)
+            answer = answer_in_time()
             compiling, solving = 1e3 * answer.build_seconds, 1e3 * answer.solve_seconds
             row |= {"status": answer.status, "compile_ms": compiling, "solve_ms": solving}
             if answer.status not in USABLE or any(v is None for v in answer.variables.values()):
@@ -120,8 +130,7 @@ def _measure(program: Program, solver: Solver, tol: float | None) -> Row:
             if program.structure is not None:
                 parts = program.values, answer.variables, answer.duals
                 row["relative_gap"] = program.structure.gap(*parts)
-            again = (solver.answer(program, dict(options), None) for _ in range(REPEATS))
-            row["again_ms"] = 1e3 * min(answer.solve_seconds for answer in again)
+            row["again_ms"] = 1e3 * min(answer_in_time().solve_seconds for _ in range(REPEATS))
             residuals = residuals_of(program.problem)
             return row | {name: getattr(residuals, name) for name in RESIDUALS}
     except ResidualsError as error:

@@ -22,8 +22,7 @@ from propcvx.errors import (
 )
 from propcvx.programs import Program
 from propcvx.solvers.residuals import residuals_of
-from propcvx.solvers.solution import ADVICE, Solution
-from propcvx.solvers.solver import Solver
+from propcvx.solvers.solver import ADVICE, Solution, Solver
 from propcvx.solvers.table import automatic, find_solver
 from propcvx.solvers.through_cvxpy import failure_of
 
@@ -278,8 +277,9 @@ def _best_answer(
         if chosen == before:
             break
         try:
-            answer = solver.answer(program, chosen, warm)
-            answer = _judged(solver.name, program, answer, tol)
+            begun = perf_counter()
+            answer = solver.run(program, chosen, warm)
+            answer = _judged(solver.name, program, answer, tol, perf_counter() - begun)
         except Exception as error:  # whatever a solver raises
             failure = failure_of(solver.name, program, error, chosen)
             if best is not None and isinstance(failure, SolverError):
@@ -320,9 +320,12 @@ def check_gap(solver: str, program: str, answer: Solution, tol: float, limited: 
         )
 
 
-def _judged(solver: str, program: Program, answer: Solution, tol: float) -> Solution:
+def _judged(
+    solver: str, program: Program, answer: Solution, tol: float, seconds: float
+) -> Solution:
     """Add the value to a solution, and set its status to optimal if its gap is at most ``tol``."""
     _check_answer(solver, program, answer)
+    answer = answer.timed(seconds)
     gap, structure = answer.gap, program.structure
     if gap is None and structure is not None:
         gap = structure.gap(program.values, answer.variables, answer.duals)

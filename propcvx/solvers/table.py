@@ -20,14 +20,12 @@ from propcvx.programs import (
     Structure,
     SVMDual,
 )
-from propcvx.solvers.solution import Solution
-from propcvx.solvers.solver import OptionsOf, Solver, did_you_mean, same
-from propcvx.solvers.specialized.eigenvalues import run_eigenvalues
+from propcvx.solvers.solver import OptionsOf, Solution, Solver, did_you_mean, same
+from propcvx.solvers.specialized.closed_forms import run_eigenvalues, run_ridge
 from propcvx.solvers.specialized.libsvm import run_libsvm
 from propcvx.solvers.specialized.logistic import run_logistic
 from propcvx.solvers.specialized.mkl_interior_point import run_mkl_interior_point
 from propcvx.solvers.specialized.newton import run_newton, run_newton_on_cut, run_newton_on_means
-from propcvx.solvers.specialized.ridge import run_ridge
 from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
 QP = frozenset({ProblemClass.LP, ProblemClass.QP})

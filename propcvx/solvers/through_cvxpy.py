@@ -13,7 +13,7 @@ import numpy as np
 
 from propcvx.errors import InputError, LicenseError, PropCVXError, SolverError
 from propcvx.programs import Program
-from propcvx.solvers.solution import Solution
+from propcvx.solvers.solver import Solution
 
 LICENSE = re.compile(r"licen[cs]e|size limits|too many rows and columns", re.IGNORECASE)
 """Pattern of the errors of commercial solvers if a license is missing or too small."""

@@ -64,11 +64,6 @@ class PropSVM:
         norm = 0.5 * float(separator.weights @ separator.weights)
         return norm + (C or self.C) * errors + self.cost(labeling)
 
-    def relabel(self, labeling: Array, separator: Separator, C: float) -> tuple[Array, int]:
-        """Run the labeling step; return the new labeling and the number of changed labels."""
-        relabeled = self.best_labeling(separator.scores, C, separator.ties)
-        return relabeled, int(np.count_nonzero(relabeled != labeling))
-
     @cached_property
     def costs(self) -> tuple[Array, ...]:
         """Cost of each bag with 0, 1, ..., :math:`n_k` positives; infinite if infeasible."""
@@ -102,10 +97,6 @@ class PropSVM:
     def feasible(self) -> FeasibleLabelings:
         """Labelings whose counts have a finite cost."""
         return FeasibleLabelings.allowed_by(self.loss, self.bags)
-
-    def allowed(self, labeling: Array) -> Array:
-        """Return the labeling, or the nearest in each bag whose counts have an infinite loss."""
-        return self.feasible.best(labeling)
 
 
 def _first(instances: Indices, changes: Array) -> Indices:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, MutableMapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -78,8 +78,15 @@ def bits_of(labeling: Array) -> bytes:
     return np.packbits(labeling > 0.0).tobytes()
 
 
+class BuiltOnce:
+    """Base of dataclasses that build their program once, and do not send it to a process."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {part.name: getattr(self, part.name) for part in fields(cast(Any, self))}
+
+
 @dataclass(frozen=True)
-class SVMStep:
+class SVMStep(BuiltOnce):
     r"""Solver of the SVM of a fixed labeling; built once, solved again for every labeling and C.
 
     If w = 0 has a primal objective as small as the solution, up to the solver's gap, w is set to
@@ -158,14 +165,6 @@ class SVMStep:
     def _program(self) -> Program:
         return svm_dual(self._posed)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return fields_of(self)
-
-
-def fields_of(step: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass, without derived attributes, to send to a process."""
-    return {part.name: getattr(step, part.name) for part in fields(step)}
-
 
 def gap_of(solution: Solution) -> float:
     """Return the duality gap in units of the objective; 0 if it is not known."""
@@ -193,12 +192,6 @@ class LossStep(SVMStep):
     @cached_property
     def _program(self) -> Program:
         return margin_classifier(self._posed, self.loss)
-
-
-def svm_step(features: Array, loss: InstanceLoss, solve: Solve) -> SVMStep:
-    """Build the step of an instance loss: the dual SVM for the hinge, else the primal program."""
-    kind = SVMStep if loss.of_margins is HINGE.of_margins else LossStep
-    return kind(features, solve, loss)
 
 
 @dataclass(frozen=True)
@@ -233,28 +226,35 @@ class RememberedStep:
         return {"step": self.step, "known": {}}
 
 
-def remembered(step: SVMStep, solved: Solved) -> Step:
-    """Add to a step the cache of all equal steps on the same features.
+def svm_step(features: Array, loss: InstanceLoss, solve: Solve, solved: Solved) -> Step:
+    """Build the step of an instance loss: the dual SVM for the hinge, else the primal program.
 
-    Steps with many instances, or with a loss or solvers of your own, are returned unchanged.
+    With the hinge, few instances, and one solver of the table without options, the step shares a
+    cache with all equal steps on the same features.
 
     Parameters
     ----------
-    step : SVMStep
+    features : array of shape (n_instances, rank)
+    loss : InstanceLoss
+    solve : Solve
     solved : dict
         Separators of steps on these features, by solver, tolerance and weights of the instances; it
         is updated in place.
     """
-    solve, few = step.solve, len(step.features) <= MOST_REMEMBERED
-    plain = isinstance(solve.solver, str) and not solve.options and few
-    if not plain or step.loss.of_margins is not HINGE.of_margins:
+    if loss.of_margins is not HINGE.of_margins:
+        return LossStep(features, solve, loss)
+    step, plain = (
+        SVMStep(features, solve, loss),
+        isinstance(solve.solver, str) and not solve.options,
+    )
+    if not plain or len(features) > MOST_REMEMBERED:
         return step
-    weights = np.asarray(step.loss.weights, dtype=np.float64).tobytes()
+    weights = np.asarray(loss.weights, dtype=np.float64).tobytes()
     return RememberedStep(step, solved.setdefault((solve.solver, solve.tol, weights), {}))
 
 
 @dataclass(frozen=True)
-class LabelingSVM:
+class LabelingSVM(BuiltOnce):
     """The SVM of any labeling, without a bias, for one C.
 
     Attributes
@@ -276,9 +276,6 @@ class LabelingSVM:
     @cached_property
     def _program(self) -> Program:
         return svm_dual(self._unit * self.features, bias=False)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return fields_of(self)
 
     def alpha(self, labeling: Array) -> Array:
         """Compute the dual variables of the SVM of a labeling."""

@@ -1,6 +1,5 @@
 """Labelings against listing every labeling, and against the boolean programs."""
 
-import re
 from dataclasses import replace
 
 import cvxpy as cp
@@ -167,22 +166,14 @@ def test_the_programs_have_the_values_of_the_best_labelings(name, solver, bags, 
 @given(bags_of_all_kinds, EPSILONS | st.just("each"), st.data())
 @examples(250)
 def test_the_feasible_labelings_are_those_within_epsilon(bags, epsilon, data):
-    """If there are none, the error says which epsilon to pass."""
-    if each := epsilon == "each":
+    if epsilon == "each":
         epsilon = data.draw(arrays(OF_EACH_BAG, bags.n_bags))
     rows, counts = every_labeling(bags)
     allowed = within(bags, counts, epsilon)
     try:
         feasible = FeasibleLabelings.of(bags, epsilon)
-    except InfeasibleLabelingError as failure:
+    except InfeasibleLabelingError:
         assert not allowed.any()
-        if "epsilon='rounding'" in str(failure):
-            bags.count_range("rounding")
-            return
-        enough = float(re.search(r"bag .* an epsilon of at least (\S+)\.", str(failure))[1])
-        least = np.nanmax(np.abs(counts / bags.sizes - bags.proportions), axis=1).min()
-        bags.count_range(np.maximum(epsilon, enough) if each else enough)
-        assert each or enough <= 1.001 * least + 1e-5
         return
     assert [row in feasible for row in rows] == allowed.tolist()
     assert {tuple(row) for row in feasible.enumerate()} == set(map(tuple, rows[allowed]))
@@ -259,7 +250,7 @@ def test_counts_are_integers():
 def test_known_labels_of_a_cut_bag_may_exclude_every_count():
     half = bag_target([0, 0, 0, 0], [0.5], [1, 1, 0, 0])[:2]
     bags = Bags.from_target(half)
-    text = r"= 1 positives, nearest 2/2\)\. Known labels contradict.*at least 0\.5\."
+    text = r"= 1 positives, nearest 2/2\). Known labels contradict the nearest counts"
     with pytest.raises(InfeasibleLabelingError, match=text):
         bags.count_range(0.0)
     assert [count.tolist() for count in bags.count_range(0.5)] == [[2], [2]]

@@ -32,13 +32,11 @@ from propcvx import (
     group_shares,
     plotting,
 )
-from propcvx.alternating.algorithm import Iterate
 from propcvx.datasets import make_two_bags
 from propcvx.errors import InputError
-from propcvx.history import History, Round, StopReason
+from propcvx.history import Fitted, History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.plotting.style import BLUE
-from propcvx.svm.step import Separator
 
 KEPT = Path(__file__).with_name("pictures")
 TOLERANCE = 12.0
@@ -56,8 +54,8 @@ def fitted(*rounds):
 
 
 def iterate(number, C_star):
-    separator = Separator(LABELS, np.array([1.0, 0.3]), 0.1, np.zeros(len(LABELS)))
-    return Iterate(number, C_star, LABELS, separator, 1.0, 2, StopReason.MAX_ROUNDS)
+    rounds = number * [Round(1.0, "piqp", "optimal", 0.1, C_star=C_star, n_flips=2)]
+    return Fitted(LABELS, np.array([1.0, 0.3]), 0.1, 1.0, History(rounds))
 
 
 PATH = [
@@ -151,7 +149,7 @@ def figure_one_of(names):
     ("draw", "message"),
     [
         (lambda: plotting.boundary(PLANE, THREE), r"X must have two columns .* \(24, 3\)"),
-        (lambda: plotting.boundary(PLANE, X, 1 * (LABELS > 0)), r"got array.* 2 \* labels - 1"),
+        (lambda: plotting.boundary(PLANE, X, 1 * (LABELS > 0)), "must be a labeling of -1 and"),
         (lambda: plotting.coefficients(SCALED), r"C must be a finite number .* \['scale', 1.0\]"),
         (
             lambda: plotting.coefficients([MeanMap(kernel="rbf").fit(X, Y)], "lam"),

@@ -156,7 +156,7 @@ def test_a_quadratic_form_is_bounded_whatever_the_multipliers(case, seed):
     quadratic = quadratic + quadratic.T
     largest = max(y @ quadratic @ y for y in feasible.enumerate())
     for scale in (0.0, 1.0, 10.0):
-        products = scale * random.randn(*lifting.no_products.shape)
+        products = scale * random.randn(lifting.ranges.shape[0], lifting.rows.shape[0])
         bound = lifting.largest(quadratic, scale * random.randn(n + 1), products)
         assert bound >= largest - 1e-12 * abs(largest)
 

@@ -123,11 +123,8 @@ class SemidefiniteOracle(BaseOracle):
         size = float(np.linalg.norm(quadratic, 2)) or 1.0
         program = lifted_quadratic(quadratic / size, self.feasible)
         answer = solve(program, self.solver, tol=self.tol, residuals=False, warn=False)
-        largest = lifting.largest(
-            quadratic / size,
-            answer.duals["diagonal"],
-            answer.duals.get("products", lifting.no_products),
-        )
+        multipliers = answer.duals["diagonal"], answer.duals.get("products")
+        largest = lifting.largest(quadratic / size, *multipliers)
         lifted = lifting.span @ answer.variables["U"] @ lifting.span.T
         return self.raised(self._rounded(lifted), weighted, size * largest / 2)
 

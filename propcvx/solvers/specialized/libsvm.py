@@ -30,7 +30,7 @@ from propcvx.arrays import Array
 from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import Program
 from propcvx.programs.structures import feasible_in_box
-from propcvx.solvers.solution import Solution
+from propcvx.solvers.solver import Solution
 
 VIOLATION = 0.45
 """A gap of tol is asked for by a violation of the margins of tol to this power: 3e-4 for 1e-8.

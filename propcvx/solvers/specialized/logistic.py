@@ -24,7 +24,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from propcvx.arrays import Array
 from propcvx.programs import Program
-from propcvx.solvers.solution import Solution
+from propcvx.solvers.solver import Solution
 
 MAX_ITER = 1000
 """Steps of one call.  For features of 1e-6 to 1e6 it takes 1 to 19, where only a regularization of

@@ -40,7 +40,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from propcvx.arrays import Array, Weight
 from propcvx.programs import Program
-from propcvx.solvers.solution import Solution
+from propcvx.solvers.solver import Solution
 
 Products = tuple[Array, ...]
 

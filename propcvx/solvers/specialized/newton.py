@@ -38,7 +38,7 @@ from scipy.linalg import solve_triangular
 from propcvx.arrays import Array, Indices
 from propcvx.programs import Program, svm_dual_parameters
 from propcvx.programs.structures import SVMDual, moved_in_box
-from propcvx.solvers.solution import Solution
+from propcvx.solvers.solver import Solution
 
 FALL = 0.1, 0.5
 """The width falls at most to a tenth, at least to a half.  Neighboring choices differ by a step or
@@ -111,16 +111,6 @@ class Losses:
     def jump(self) -> Array:
         """Jump of each slope."""
         return self.upper - self.lower
-
-    @property
-    def mean_jump(self) -> float:
-        """Mean of the jumps."""
-        return float(self.jump.sum()) / max(1, len(self.jump))
-
-    @property
-    def mean_square(self) -> float:
-        """Mean square of the features."""
-        return float(np.mean(np.square(self.rows[:, :-1]))) or 1.0
 
     def within(self, bounds: float) -> Losses:
         """Clip the slopes of the losses to a size."""
@@ -233,7 +223,8 @@ class Rounded:
         own = np.eye(len(descent))
         own[-1, -1] = 0.0
         if not root[:, -1].any():  # no bias, or as if one instance were inside, for its scale
-            own[-1, -1] = np.sqrt(self.losses.mean_jump / width) or 1.0
+            mean_jump = float(self.losses.jump.sum()) / max(1, len(self.losses.jump))
+            own[-1, -1] = np.sqrt(mean_jump / width) or 1.0
         stacked = np.vstack([root / np.sqrt(width), own])
         scale = 1.0 / np.linalg.norm(stacked, axis=0)
         triangle = np.linalg.qr(scale * stacked, mode="r")
@@ -378,7 +369,7 @@ def search(
 def _stages(losses: Losses) -> list[float]:
     """Return the bounds of v that are reached before the largest."""
     widest = float(np.abs([losses.lower, losses.upper]).max(initial=0.0))
-    ratio = widest * losses.mean_square / HARD
+    ratio = widest * (float(np.mean(np.square(losses.rows[:, :-1]))) or 1.0) / HARD
     return [widest / 100.0**n for n in range(int(np.log(max(ratio, 1.0)) / np.log(100.0)), 0, -1)]
 
 
