@@ -112,13 +112,6 @@ rates, conv, named = (
 )
 
 
-def changed(y, field, value, place=0):
-    """Bags of a target in which one entry was changed."""
-    y = y.copy()
-    y[field][place] = value
-    return lambda: Bags.from_target(y, table=True)
-
-
 def relaxed(relaxation):
     return lambda: conv(relaxation=relaxation).fit(X, Y)
 
@@ -303,12 +296,6 @@ def test_bags_of_one_and_the_same_class_predict_it(cls, share):
         np.testing.assert_allclose(clf.coef_, 0.0, atol=1e-12)
     np.testing.assert_array_equal(clf.predict(X), 1 if share else -1)
     np.testing.assert_array_equal(clf.transduction_, 1.0 if share else -1.0)
-
-
-@each_class
-def test_features_without_any_information_are_answered(cls):
-    clf = cls().fit(np.zeros((8, 3)), Y)
-    assert len(set(clf.decision_function(np.zeros((4, 3))))) == 1
 
 
 def test_one_bag_is_too_little_for_mean_map():

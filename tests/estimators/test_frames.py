@@ -27,7 +27,6 @@ from propcvx import (
     plotting,
 )
 from propcvx.datasets import bags_by_cluster
-from propcvx.relaxation.comparison import compare_relaxations
 
 RANDOM = np.random.RandomState(0)
 LABELS = RANDOM.permutation(np.repeat([-1, 1], 12))
@@ -96,9 +95,6 @@ CALLS = {
     "certify": lambda given: certify(given.numbers, Y, 0.01, time_limit=5.0).labeling,
     "fit_grid": lambda given: [
         model.coef_ for model in fit_grid(MeanMap(), given.numbers, Y, {"lam": [0.1, 1.0]})
-    ],
-    "compare_relaxations": lambda given: [
-        row["upper"] for row in compare_relaxations(given.numbers, Y, 0.1, "diffrac")
     ],
     "bags_by_cluster": lambda given: bags_by_cluster(given.numbers, 3, 0),
     "proportions": lambda given: (
