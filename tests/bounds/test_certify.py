@@ -418,30 +418,6 @@ def test_every_form_is_proved_whatever_the_order_and_the_names(form, known):
     assert third.upper == pytest.approx(first.upper, rel=1e-4)
 
 
-@pytest.mark.parametrize("form", ["exact", "loss"])
-def test_a_divided_bag_has_the_same_best_labeling(form, monkeypatch):
-    small = small_problem(3, (7, 4), 2)
-    options = {**FORMS[form], "bounds": "branch_and_bound"}
-    whole = certify(small.X, small.y, 0.5, **options)
-    divide_bags(monkeypatch, 10, 4)
-    divided = certify(small.X, small.y, 0.5, **options)
-    assert whole.proved_optimal
-    assert divided.proved_optimal
-    assert divided.upper == pytest.approx(whole.upper, rel=2e-4)
-
-
-@pytest.mark.parametrize("C", [1e-6, 1e-3, 1e3, 1e6])
-def test_bounds_and_the_list_agree_whatever_C(C):
-    small = small_problem(11, (4, 4), 3)
-    best = certify(small.X, small.y, C, bounds="enumeration")
-    answer = certify(small.X, small.y, C, bounds=["bag_moments", "branch_and_bound"])
-    assert best.proved_optimal
-    assert answer.proved_optimal
-    for event in answer.history:
-        assert event.lower <= best.upper * (1 + 1e-7)
-        assert event.upper >= best.lower * (1 - 1e-7)
-
-
 RELAXED = {
     "lifted": "lifted",
     "mixed_integer": "mixed_integer",
@@ -541,28 +517,6 @@ def test_a_failure_is_raised_where_nothing_is_proved():
     small = small_problem(9, (4, 4), 3)
     with pytest.raises(FloatingPointError, match="of no use"):
         certify(small.X, small.y, 1.0, bounds=[Failing(proves=False)])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"C": 0.0}, "C must"),
-        ({"tol": -1.0}, "tol must"),
-        ({"time_limit": 0.0}, "time_limit must"),
-        ({"C_p": -1.0}, "C_p must"),
-        ({"bounds": "guess"}, "bounds must be one of"),
-        ({"bounds": ["enumeration"]}, "'enumeration' lists at most 20,000 labelings, .*; use"),
-        ({"intercept": "bias"}, "intercept must"),
-        *(
-            ({"start": start}, "start must be a labeling of -1")
-            for start in ([1.0, -1.0], np.zeros(32), "best")
-        ),
-    ],
-)
-def test_bad_input_is_refused(options, message):
-    small = small_problem(3, (8,) * 4, 3)
-    with pytest.raises(InputError, match=message):
-        certify(small.X, small.y, **options)
 
 
 def test_more_labelings_than_the_largest_float_can_be_told():

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from common_problems import nearest
 from hurry import hurried_once
-from other_ways import WAYS
 from program_examples import PROGRAMS, ProgramAt
 
 from propcvx.errors import SolverError
@@ -80,13 +79,3 @@ def test_what_cannot_solve_is_a_row():
     (row,) = compare_solvers(SMALL(), ["scip"], [1e-3])
     assert row["status"] == "refused"
     assert "scip" in row["reason"]
-
-
-@pytest.mark.parametrize("name", WAYS)
-def test_other_ways_to_write_a_program_have_its_value(name):
-    solver, n = ("scip", 6) if name.startswith("psvm") else ("clarabel", 30)
-    way, original = WAYS[name]
-    example = ProgramAt(original, n, bag_size=3)
-    programs = way(example.parts), example()
-    values = [abs(solve(each, solver, tol=1e-7, residuals=False).value) for each in programs]
-    assert values[0] == pytest.approx(values[1], rel=1e-6)

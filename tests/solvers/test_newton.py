@@ -163,7 +163,8 @@ def test_newton_at_its_limit_is_feasible_and_says_so(C, steps):
 @pytest.mark.parametrize(
     ("solver", "C"),
     [
-        *itertools.product(["newton", "auto"], [1e3, 1e6, 1e8, 1e9, 1e10, 1e12]),
+        *itertools.product(["newton"], [1e3, 1e6, 1e8, 1e9, 1e10, 1e12]),
+        *itertools.product(["auto"], [1e8, 1e12]),
         *itertools.product(["libsvm"], [1e3, 1e9]),
     ],
 )
@@ -184,19 +185,6 @@ def test_large_C_ends_within_the_tolerance_or_with_its_gap(solver, kind, C):
         assert gap_of(solution, features, labeling, C) <= 1.01 * solution.gap + rounding
 
 
-@pytest.mark.parametrize("C", [1e9, 1e12, 1e15])
-def test_newton_solves_a_hard_margin_for_every_C(C):
-    features, labeling = problem("separable", np.random.default_rng(5))
-    program = svm_dual(features)
-    program.set(**svm_dual_parameters(labeling, C))
-    hard = solve(program, "newton", tol=1e-7, residuals=False)
-    program.set(**svm_dual_parameters(labeling, 1e5))
-    soft = solve(program, "clarabel", tol=1e-9, residuals=False)
-    assert np.abs(soft.variables["v"]).max() < 1e5
-    assert hard.status == cp.OPTIMAL
-    assert hard.value == pytest.approx(soft.value, rel=1e-6)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_steps_end_where_rounding_errors_are_all_that_is_left(seed):
     random = np.random.RandomState(seed)
@@ -212,7 +200,7 @@ def test_steps_end_where_rounding_errors_are_all_that_is_left(seed):
 @pytest.mark.parametrize(
     ("form", "spread"), [(mkl_epigraph, 1.0), (mkl_epigraph, 1e2), (mkl_group, 1e2)]
 )
-@pytest.mark.parametrize("C", [1e-6, 1e-2, 1.0, 1e2])
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e2])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_master_of_one_cut(name, C, form, spread):
     """Its SVM without a bias, weights of the instances apart by a factor."""

@@ -214,7 +214,7 @@ def test_new_parameters_equal_new_program(solver, build):
     random = np.random.default_rng(1)
     features = random.normal(size=(24, 3))
     program = build(features)
-    for C in (1.0, 0.1, 3.0):
+    for C in (1.0, 0.1):
         y = random.choice([-1.0, 1.0], 24)
         solve(set_svm(program, -y, C), "clarabel", residuals=False)
         again, anew = (
@@ -356,13 +356,12 @@ def test_incorrect_solution_asks_next_solver():
 PROBLEM = small_problem(0, (3, 3, 3, 3))
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @each_method("second_moments")
-def test_fits_in_threads_are_those_one_after_the_other(method, kernel):
+def test_fits_in_threads_are_those_one_after_the_other(method):
     weight = next(name for name in ("C", "C_p", "lam", "ridge") if hasattr(method, name))
 
     def objective(value):
-        model = clone(method).set_params(**{weight: value, "kernel": kernel})
+        model = clone(method).set_params(**{weight: value, "kernel": "rbf"})
         return model.fit(PROBLEM.X, PROBLEM.y).objective_
 
     values = [0.1, 1.0] * 2
