@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from effort import first
-from listed_labelings import centered_features, every_labeling
+from listed_labelings import centered_features
 from methods import each_method
 from sklearn.base import clone
 from sklearn.svm import SVC
@@ -14,8 +14,8 @@ from small_problems import small_problem, svm_values
 
 from propcvx import AlterPropSVM, Bags, ConvPropSVM, CuttingPlanes, bag_error, bag_target, certify
 from propcvx.bags.metrics import least_error_bias
-from propcvx.labelings.losses import PROPORTION_LOSSES, constraint
-from propcvx.programs import psvm, svm_dual, svm_dual_parameters
+from propcvx.labelings.losses import constraint
+from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
 
 
@@ -42,18 +42,6 @@ def test_none_is_no_proportion():
         assert np.isnan(y["proportion"]).tolist() == [False, False, True]
         bags = Bags.from_target(y)
         assert bags.with_share.tolist() == [True, False]
-
-
-@pytest.mark.parametrize(("seed", "C"), first(1, [(1, 1.0), (0, 1e-3), (0, 1e3)]))
-def test_psvm_with_unknown_proportion_finds_best_labeling(seed, C):
-    pytest.importorskip("pyscipopt")
-    X, y, _ = partly_known(seed, n_features=3)
-    weights = np.array([1.0, 2.0, 3.0]) * C
-    loss, bags = PROPORTION_LOSSES["absolute"], Bags.from_target(y)
-    every, _ = every_labeling(bags)
-    best = min(svm_values(X, every, C) + [loss.total(bags, weights, y) for y in every])
-    program = psvm(X, bags, C, weights, loss, bias=False, value=2 * best)
-    assert solve(program, "scip", residuals=False).value == pytest.approx(best, rel=1e-3)
 
 
 # One bag of all instances
