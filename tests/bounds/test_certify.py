@@ -418,6 +418,18 @@ def test_every_form_is_proved_whatever_the_order_and_the_names(form, known):
     assert third.upper == pytest.approx(first.upper, rel=1e-4)
 
 
+@pytest.mark.parametrize("form", ["exact", "loss"])
+def test_divided_bag_has_the_same_best_labeling(form, monkeypatch):
+    small = small_problem(3, (7, 4), 2)
+    options = {**FORMS[form], "bounds": "branch_and_bound"}
+    whole = certify(small.X, small.y, 0.5, **options)
+    divide_bags(monkeypatch, 10, 4)
+    divided = certify(small.X, small.y, 0.5, **options)
+    assert whole.proved_optimal
+    assert divided.proved_optimal
+    assert divided.upper == pytest.approx(whole.upper, rel=2e-4)
+
+
 RELAXED = {
     "lifted": "lifted",
     "mixed_integer": "mixed_integer",
