@@ -77,7 +77,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_mistakes(case):
+def test_mistake_raises_documented_message(case):
     with pytest.raises(case.error) as raised:
         case.call()
     assert type(raised.value) is case.error
@@ -260,7 +260,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_bad_input_is_refused_in_a_short_message(call, message):
+def test_bad_input_raises_short_message(call, message):
     with pytest.raises((InputError, UnsupportedSolverError), match=message) as raised:
         call()
     assert len(str(raised.value)) < 1000

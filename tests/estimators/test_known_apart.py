@@ -28,7 +28,7 @@ def written_out(y):
 
 
 @given(seed=st.integers(0, 2**31 - 1), off=st.sampled_from([0.0, 0.4, -0.4]))
-def test_the_bags_are_those_by_hand(seed, off):
+def test_known_labels_make_bags_written_by_hand(seed, off):
     problem = small_problem(seed, (1, 3, 4, 5), known=0.4)
     sizes, shares = problem.bags.sizes, problem.bags.proportions.copy()
     shares[1:] = np.clip(shares[1:] + off / sizes[1:], 0.0, 1.0)
@@ -60,7 +60,7 @@ def test_the_rest_of_a_cut_bag_has_a_share():
 @pytest.mark.parametrize(("seed", "kernel"), [(0, "linear"), (1, "rbf")])
 @pytest.mark.parametrize("weights", ["uniform", "size", "given"])
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
-def test_the_fit_is_that_to_the_bags_by_hand(method, weights, kernel, seed):
+def test_fit_with_known_labels_equals_bags_by_hand(method, weights, kernel, seed):
     problem = small_problem(seed, (4, 5, 6), known=0.3, n_features=3)
     assert (problem.y["label"] != 0).any()
     by_hand, ids = written_out(problem.y)

@@ -123,14 +123,14 @@ def test_an_interval_is_inside_the_bounds_and_the_same_again(with_interval):
     pd.testing.assert_frame_equal(again.cells, answer.cells)
 
 
-def test_it_does_not_depend_on_jobs(with_interval):
+def test_interval_is_independent_of_jobs(with_interval):
     model, answer = with_interval
     with parallel_config(backend="threading"):
         two = group_shares(Y, CODE, model, X, n_draws=20, n_jobs=2)
     pd.testing.assert_frame_equal(two.groups, answer.groups)
 
 
-def test_it_does_not_depend_on_the_names_of_bags(with_interval):
+def test_interval_is_independent_of_bag_names(with_interval):
     model, answer = with_interval
     names = np.array(["f", "b", "d", "a", "c", "e"])[BAGS]
     y = bag_target(names, bag_proportions(LABELS, names))
@@ -233,7 +233,7 @@ def test_interruption_keeps_finished_draws(n_done):
 @pytest.mark.parametrize("model", [MeanMap(), EcologicalRegression()])
 @pytest.mark.parametrize("n_bags", [1, 4])
 @pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
-def test_equal_shares_tell_no_interval(model, n_bags):
+def test_equal_proportions_give_no_interval(model, n_bags):
     X = np.random.RandomState(0).normal(size=(40, 2))
     y = bag_target(np.arange(40) % n_bags, [0.5] * n_bags)
     with pytest.warns(IllPosedWarning, match="intervals are NaN"):

@@ -101,7 +101,7 @@ EXACT = CONSTRAINED | {
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_an_optimum_has_none_and_nothing_can_be_moved_unnoticed(name):
+def test_residuals_vanish_at_optimum_and_detect_any_move(name):
     for solver, accuracy in ACCURACY.items():
         assert max(residuals(solved(EXACT[name](), solver))) <= accuracy
     problem = solved(EXACT[name]())
@@ -204,7 +204,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("named", REFUSED)
-def test_what_is_not_covered_is_refused_by_name(named):
+def test_residuals_of_uncovered_problem_raise(named):
     x = cp.Variable(3)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), REFUSED[named](x))
     x.save_value(np.ones(3))
@@ -229,7 +229,7 @@ def test_values_that_are_not_finite_have_no_finite_residual(name):
     assert not np.isfinite(answer.duality_gap)
 
 
-def test_constraints_without_variables_or_entries_are_no_obstacle():
+def test_residuals_ignore_empty_constraints():
     x = cp.Variable(2)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [cp.Constant(1) >= 0, x[:0] >= 0])
     x.save_value(np.zeros(2))
@@ -237,7 +237,7 @@ def test_constraints_without_variables_or_entries_are_no_obstacle():
     assert residuals(problem) == (0.0, 0.0, 0.0)
 
 
-def test_outside_of_the_domain_all_is_infinite():
+def test_residuals_outside_the_domain_are_infinite():
     x = cp.Variable(2)
     problem = solved(cp.Problem(cp.Maximize(cp.sum(cp.log(x))), [x <= 1]))
     x.save_value(np.array([1.0, -0.1]))
