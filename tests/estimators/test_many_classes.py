@@ -30,8 +30,8 @@ def class_problem(seed, sizes=(4, 3, 5, 4)):
     """X, a bag target from a table, and the names of the true classes."""
     random = np.random.RandomState(seed)
     index = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    codes = np.append(np.arange(3), random.randint(3, size=len(index) - 3))
-    codes = random.permutation(codes)
+    codes = np.append(np.arange(3), random.randint(3, size=len(index)))
+    codes = random.permutation(codes[: len(index)])
     X = 2.0 * random.randn(3, 3)[codes] + 0.7 * random.randn(len(index), 3)
     names = np.array(["oak", "ash", "elm"])[codes]
     return X, bag_target(index, bag_proportions(names, index)), names

@@ -92,6 +92,8 @@ def test_labeling_estimates_inside_bounds():
         assert (table.estimate <= table.upper_bound + 1e-6).all()
     total = (whole.groups.n * whole.groups.estimate).sum()
     assert total == pytest.approx(float((LABELS > 0).sum()), abs=1e-4)
+    of_classes = group_shares(Y, LABELS > 0, MODEL, X).groups.estimate
+    assert of_classes[True] > of_classes[False] + 0.2
 
 
 # Intervals

@@ -32,7 +32,8 @@ def made(shares):
     rows = []
     for cell in plan("table-linear", None, Selection(repetitions, ["heart"], None, [2], [*shares])):
         folds = dict(enumerate(shares[cell.method])).get(cell.repetition, [])
-        row = asdict(cell) | fixed | {"key": cell.key, "settings": json.dumps(cell.settings)}
+        settings = json.dumps(cell.settings, sort_keys=True)
+        row = asdict(cell) | fixed | {"key": cell.key, "settings": settings}
         row |= {"split": f"{cell.repetition} {cell.fold}", "n_test": SIZES[cell.fold], "error": ""}
         del row["protocol"]
         for accuracy in folds[cell.fold : cell.fold + 1]:
