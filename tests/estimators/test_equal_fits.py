@@ -125,7 +125,7 @@ def label_of_weight_two_and_two_of_them(method, kernel, C):
     return (clf.fit(X, labels, sample_weight=counts), X), (repeated, X)
 
 
-FACTORS = first(1, [(1.0, 7.0), (1e-6, 1e-3), (1e-3, 1e3), (1e3, 1e-3), (1e6, 1e3)])
+FACTORS = first(1, [(1.0, 7.0), (1e-6, 1e-3), (1e6, 1e3)])
 
 
 @equal(some("inv_cal", "alter", "conv"), FACTORS, rtol=1e-9)
@@ -446,7 +446,7 @@ def scaled_and_shifted(method, kernel, C, scale, offset):
 # --- the same fit again -----------------------------------------------------------------------
 
 
-@equal(METHODS, first(4, ["linear", "rbf", "precomputed", laplacian_kernel]))
+@equal(METHODS, first(3, ["linear", "precomputed", laplacian_kernel]))
 def loaded_and_saved(method, kernel):
     rows = rbf_kernel(THREE.X) if kernel == "precomputed" else THREE.X
     clf = method.set_params(kernel=kernel).fit(rows, THREE.y)

@@ -54,6 +54,7 @@ def test_every_form_of_a_table_gives_the_same_target(table, classes):
     y = bag_target(["b", "a", "a"], table, ["z", None, "y"], classes=classes)
     assert y["proportion"].tolist() == [[0.0, 0.0, 1.0], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]
     assert y["label"].tolist() == [3, 0, 2]
+    assert binary_target(y, "z")["label"].tolist() == [1, 0, -1]
     assert y["bag"].tolist() == [1, 0, 0]
     assert y["size"].tolist() == [1, 2, 2]
     for kept in (y, y[[2, 0]], pickle.loads(pickle.dumps(y))):

@@ -10,7 +10,7 @@ import pytest
 from reproduction import Cell, plan
 from reproduction import tasks as running
 from reproduction.__main__ import main
-from reproduction.methods import LLP_LEARN, METHODS, SUPERVISED
+from reproduction.methods import METHODS, PAPER, SUPERVISED
 from reproduction.other_methods import GoodmanRegression
 from reproduction.tasks import fingerprint, run_cell, task_of
 
@@ -57,7 +57,7 @@ def mirrored(sample):
     return replace(sample, labels=-sample.labels)
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name not in LLP_LEARN])
+@pytest.mark.parametrize("method", [*PAPER, SUPERVISED])
 def test_choices_ignore_labels_that_are_not_given(method, monkeypatch):
     small = {"restarts": 1, "annealing": False, "inner_folds": 2, "epsilons": (0.0, 0.1)}
     small |= {"intercepts": "center", "cuts": 1}
