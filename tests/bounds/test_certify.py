@@ -9,6 +9,7 @@ from effort import examples, first
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
+from sklearn.base import clone
 from small_problems import (
     all_labelings,
     piqp_values,
@@ -18,7 +19,7 @@ from small_problems import (
     without_a_share,
 )
 
-from propcvx import Bags, CuttingPlanes, bag_target, certify
+from propcvx import AlterPropSVM, Bags, ConvPropSVM, CuttingPlanes, bag_target, certify
 from propcvx.bounds import BOUNDS, Bound, Interval, LabelingProblem, SwapSearch, partition
 from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds.maximize import SmoothBound
@@ -453,6 +454,25 @@ def test_relaxations_prove_bounds_of_the_best_labeling(name, form):
     assert 0.0 < max(proved) <= best.upper * (1 + 1e-7)
     if name == "mixed_integer" and form != "loss":
         assert max(proved) == pytest.approx(best.upper, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("model", "form"),
+    [
+        (ConvPropSVM(0.5, 0.3, intercept="constant"), {"epsilon": 0.3, "intercept": "constant"}),
+        (AlterPropSVM(0.5, 2.0, bag_weights="uniform"), {"C_p": 2.0, "bag_weights": "uniform"}),
+    ],
+)
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_certify_of_fit_equals_certify_of_its_problem(model, form, kernel):
+    small, options = small_problem(8, (4, 4, 3), 2), {"kernel": kernel, "gamma": 0.5}
+    fitted = clone(model).set_params(**options).fit(small.X, small.y)
+    after = certify(fitted, small.X, small.y)
+    direct = certify(small.X, small.y, 0.5, **form, **options)
+    assert after.proved_optimal
+    assert after.upper == pytest.approx(direct.upper, rel=1e-4)
+    with pytest.raises(InputError, match=r"must be th.* of the fit"):
+        certify(fitted, 2.0 * small.X if kernel == "rbf" else small.X[1:], small.y)
 
 
 def test_relaxation_gets_remaining_time_only():
