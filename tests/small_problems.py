@@ -1,6 +1,5 @@
 """Small random problems for the tests of the loops and the estimators."""
 
-import pickle
 from dataclasses import dataclass, replace
 
 import cvxpy as cp
@@ -99,10 +98,3 @@ def best_bias(labeling, scores):
     """Bias of the least sum of hinge losses."""
     lower, upper = np.minimum(0.0, labeling), np.maximum(0.0, labeling)
     return best_offset(labeling - scores, lower, upper)
-
-
-def sent(anything):
-    """What a process gets of it."""
-    from joblib.externals.loky.backend.reduction import dumps  # a browser has no processes
-
-    return pickle.loads(dumps(anything))

@@ -58,7 +58,7 @@ def test_demo_reproduces_figure_one_and_learns_real_data(run):
         (SolverError("no answer", "clarabel", "infeasible"), 1, "no answer"),
     ],
 )
-def test_what_ends_it_early_is_told(error, code, message, tmp_path, capsys, monkeypatch):
+def test_demo_ended_early_reports_why(error, code, message, tmp_path, capsys, monkeypatch):
     def ended(*parts):
         raise error
 
@@ -76,7 +76,7 @@ def test_what_ends_it_early_is_told(error, code, message, tmp_path, capsys, monk
         (["demo", "--output", __file__], "output must be a folder"),
     ],
 )
-def test_wrong_arguments_end_it_with_usage_and_nothing_is_computed(arguments, message, capsys):
+def test_invalid_arguments_print_usage(arguments, message, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(arguments)
     printed = capsys.readouterr()

@@ -90,7 +90,7 @@ def test_shuffled_splits_have_bags_with_a_share_on_both_sides(sizes, test_size, 
         (BagShuffleSplit(test_size=0.1), BagShuffleSplit(test_size=0.5)),
     ],
 )
-def test_a_score_on_one_bag_says_little(few, enough):
+def test_split_with_one_held_out_bag_warns(few, enough):
     y = target([2] * 12)
     with pytest.warns(FewBagsWarning, match=r"holds out 1 of the 12 bags, .* fewer splits"):
         list(few.split(y, y))
@@ -195,7 +195,7 @@ def test_bag_error_is_a_mean_over_bags_or_instances(sizes, seed):
 
 
 @given(SIZES, st.integers(0, 1000))
-def test_what_probabilities_explain_is_r2_weighted_by_size(sizes, seed):
+def test_bag_r2_and_deviance_equal_formulas_weighted_by_size(sizes, seed):
     y = target(sizes, seed)
     probabilities = np.random.RandomState(seed).uniform(size=len(y))
     inside = [y["bag"] == bag for bag in range(len(sizes))]

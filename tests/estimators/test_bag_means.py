@@ -1,15 +1,10 @@
 """Tables of bag means: their columns, keys, and how other tools make them."""
 
-import re
-import sqlite3
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
-from small_problems import small_problem
 
-from propcvx import BagMeans, InvCal, bag_proportions, fit_means
+from propcvx import BagMeans
 from propcvx.errors import InputError
 
 
@@ -42,28 +37,3 @@ def test_table_columns_follow_row_order(index):
     table = BagMeans(rows[["x"]], rows["share"], rows["size"], rows["bag"])
     assert table.bags.proportions.tolist() == columns["share"]
     assert table.bags.sizes.tolist() == columns["size"]
-
-
-def by_pandas(line, rows):
-    return eval(line, {"rows": rows}).reset_index()
-
-
-def by_sqlite(line, rows):
-    with sqlite3.connect(":memory:") as base:
-        rows.to_sql("rows", base, index=False)
-        return pd.DataFrame(base.execute(line))
-
-
-@pytest.mark.parametrize(("name", "run"), [("pandas", by_pandas), ("SQL", by_sqlite)])
-def test_the_lines_of_the_page_make_the_table(name, run):
-    page = Path(__file__).resolve().parents[2] / "docs" / "large_data.md"
-    lines = dict(re.findall(r"^\| (\w+) \| `(.*)` \|$", page.read_text(), re.MULTILINE))
-    problem = small_problem(3, sizes=[6] * 8)
-    shares = bag_proportions(problem.labels, problem.y["bag"])
-    rows = pd.DataFrame(problem.X, columns=["x", "z"]).assign(
-        bag=problem.y["bag"], share=pd.Series(problem.y["bag"]).map(shares)
-    )
-    ids, x, z, proportions, sizes = run(lines[name], rows).to_numpy().T
-    table = BagMeans(np.column_stack([x, z]), proportions, sizes, ids.tolist())
-    expected = InvCal().fit(problem.X, problem.y).coef_
-    assert fit_means(InvCal(), table).coef_ == pytest.approx(expected, rel=1e-10)

@@ -112,7 +112,7 @@ def test_fits_are_equal(pair, method, case, limits):
 
 @equal(
     ACCURATE,
-    first(2, [(kernel, C) for C in (1.0, 1e-3, 1e3) for kernel in ("linear", "rbf")]),
+    first(2, [("linear", 1.0), ("rbf", 1.0), ("linear", 1e-3), ("rbf", 1e3)]),
     scaled=1e-4,
     objective=1e-6,
 )
@@ -125,7 +125,7 @@ def label_of_weight_two_and_two_of_them(method, kernel, C):
     return (clf.fit(X, labels, sample_weight=counts), X), (repeated, X)
 
 
-FACTORS = first(1, [(1.0, 7.0), (1e-6, 1e-3), (1e-3, 1e3), (1e3, 1e-3), (1e6, 1e3)])
+FACTORS = first(1, [(1.0, 7.0), (1e-6, 1e-3), (1e6, 1e3)])
 
 
 @equal(some("inv_cal", "alter", "conv"), FACTORS, rtol=1e-9)
@@ -153,19 +153,15 @@ def one_weight_of_all_and_a_multiple_of_C_with_several_classes(method):
     return (weighted, X), (method.fit(X, y), X)
 
 
-LAMBDAS = [(1.0, 1e-3), (1.0, 1e3), (1e-6, 1e3), (1e6, 1e-3)]
+LAMBDAS = first(2, [(1.0, 1e-3), (1.0, 1e3), (1e-6, 1e3), (1e6, 1e-3)])
 
 
-@equal({"mean_map": MeanMap(solver_tol=1e-12)}, first(2, LAMBDAS), scaled=1e-9)
-def one_weight_of_all_and_none_in_the_mean(method, lam, factor):
-    method.set_params(lam=lam)
-    return (clone(method).fit(X, Y, np.full(len(Y), factor)), X), (method.fit(X, Y), X)
-
-
-@equal({"sum": MeanMap(likelihood="sum", solver_tol=1e-12)}, first(2, LAMBDAS), scaled=1e-6)
-def one_weight_of_all_and_lambda_over_it_in_the_sum(method, lam, factor):
+@equal({name: ACCURATE[name] for name in ("mean_map", "mean_map, sum")}, LAMBDAS, scaled=1e-6)
+def one_weight_of_all_and_lambda_in_its_units(method, lam, factor):
+    """Of the mean the weight cancels out, and the sum is multiplied by it."""
     weighted = clone(method).set_params(lam=lam).fit(X, Y, np.full(len(Y), factor))
-    return (weighted, X), (method.set_params(lam=lam / factor).fit(X, Y), X)
+    method.set_params(lam=lam / factor if method.likelihood == "sum" else lam)
+    return (weighted, X), (method.fit(X, Y), X)
 
 
 @equal({name: ACCURATE[name] for name in ("mean_map", "inv_cal")}, atol=1e-6)
@@ -203,17 +199,6 @@ def bag_of_weight_two_and_the_bag_twice(method, kernel, bag_weights):
     return (weighted, problem.X), (repeated, problem.X)
 
 
-@equal({"by size": MeanMap(bag_weights="size")}, scaled=1e-6)
-def rows_of_weight_and_their_repetition_where_bags_weigh_by_size(method):
-    problem = small_problem(3, sizes=(2, 3, 5, 4, 6))
-    bags, shares = problem.y["bag"], bag_proportions(problem.labels, problem.y["bag"])
-    weights = np.array([2, 1, 3, 1, 2])[bags]
-    rows = np.repeat(np.arange(20), weights)
-    weighted = clone(method).fit(problem.X, bag_target(bags, shares), weights)
-    repeated = method.fit(problem.X[rows], bag_target(bags[rows], shares))
-    return (weighted, problem.X), (repeated, problem.X)
-
-
 @equal({"alter": AlterPropSVM(1.0, 10.0, init=LABELS)}, objective=1e-5, scaled=1e-2)
 def weights_of_a_loss_and_of_instances(method):
     weighted = clone(method).set_params(instance_loss=replace(HINGE, weights=POSITIVE))
@@ -247,7 +232,7 @@ GRIDS = {
     "alter": (AlterPropSVM(**ONE_START), {"kernel": ["linear", "rbf"], "C_p": (1.0, 10.0)}),
     "alter, two starts": (
         AlterPropSVM(init=["inv_cal", "random"], n_init=1, random_state=0),
-        {"C": (0.1, 1.0), "C_p": (1.0, 10.0)},
+        {"C_p": (1.0, 10.0)},
     ),
     "conv": (
         ConvPropSVM(relaxation=CuttingPlanes()),
@@ -301,7 +286,7 @@ def table_of_two_classes_and_proportions(method):
     return (by_table, THREE.X), (by_shares, THREE.X)
 
 
-@equal(some("mean_map", "inv_cal", "ecological"), rtol=1e-9)
+@equal(some("mean_map", "inv_cal", "ecological", "aggregate"), rtol=1e-9)
 def bags_without_a_proportion_and_none(method):
     problem = small_problem(0, (4, 5, 6), known=0.0)
     y = bag_target(problem.y["bag"], [problem.bags.proportions[0], None, 0.5])
@@ -432,12 +417,14 @@ SCALED = {
 @equal(
     SCALED,
     first(
-        4,
+        2,
         [
-            (kernel, C, *units)
-            for C in (1.0, 1e-6)
-            for units in ((1.0, 1e3), (1e6, 1e6), (1e-6, 0.0))
-            for kernel in ("linear", "rbf")
+            ("linear", 1.0, 1.0, 1e3),
+            ("rbf", 1e-6, 1e6, 1e6),
+            ("linear", 1e-6, 1e6, 1e6),
+            ("rbf", 1.0, 1.0, 1e3),
+            ("linear", 1e-6, 1e-6, 0.0),
+            ("rbf", 1.0, 1e-6, 0.0),
         ],
     ),
     scaled=1e-3,
@@ -459,7 +446,7 @@ def scaled_and_shifted(method, kernel, C, scale, offset):
 # --- the same fit again -----------------------------------------------------------------------
 
 
-@equal(METHODS, first(4, ["linear", "rbf", "precomputed", laplacian_kernel]))
+@equal(METHODS, first(3, ["linear", "precomputed", laplacian_kernel]))
 def loaded_and_saved(method, kernel):
     rows = rbf_kernel(THREE.X) if kernel == "precomputed" else THREE.X
     clf = method.set_params(kernel=kernel).fit(rows, THREE.y)

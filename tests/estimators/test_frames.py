@@ -27,7 +27,6 @@ from propcvx import (
     plotting,
 )
 from propcvx.datasets import bags_by_cluster
-from propcvx.relaxation.comparison import compare_relaxations
 
 RANDOM = np.random.RandomState(0)
 LABELS = RANDOM.permutation(np.repeat([-1, 1], 12))
@@ -97,9 +96,6 @@ CALLS = {
     "fit_grid": lambda given: [
         model.coef_ for model in fit_grid(MeanMap(), given.numbers, Y, {"lam": [0.1, 1.0]})
     ],
-    "compare_relaxations": lambda given: [
-        row["upper"] for row in compare_relaxations(given.numbers, Y, 0.1, "diffrac")
-    ],
     "bags_by_cluster": lambda given: bags_by_cluster(given.numbers, 3, 0),
     "proportions": lambda given: (
         plotting.proportions(given.fitted(), given.X, Y).collections[0].get_offsets()
@@ -118,7 +114,7 @@ def of_numbers(call):
 @pytest.mark.parametrize("given", OTHERS.values(), ids=OTHERS)
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-def test_it_has_the_answer_of_the_numbers(call, given):
+def test_frame_or_sparse_X_gives_answer_of_the_array(call, given):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         warnings.simplefilter("ignore", propcvx.errors.PropCVXWarning)

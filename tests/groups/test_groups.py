@@ -51,16 +51,6 @@ WEIGHTS = {
 }
 
 
-def weighting(kind, seed, n):
-    """Weights as they are given, and as numbers: without any, all are one."""
-    numbers = WEIGHTS[kind](np.random.RandomState(seed), n)
-    return None if kind == "none" else numbers, numbers
-
-
-def table_of(shares):
-    return pd.concat([shares.groups, shares.cells])
-
-
 def weights_in(sets, labelings, weights):
     """Least and largest share of the weight of each set that is positive, over labelings."""
     shares = sets @ (weights * (np.asarray(labelings) > 0)).T / (sets @ weights)[:, None]
@@ -72,8 +62,10 @@ def weights_in(sets, labelings, weights):
 def test_bounds_are_those_of_a_list(kind, seed):
     problem = small_problem(seed, SIZES[seed % 4], known=0.2 * (seed % 3))
     n, epsilon = len(problem.y), 0.3 * (seed % 2)
-    (given, numbers), code = weighting(kind, seed, n), in_groups(seed, n)
-    table = table_of(group_shares(problem.y, code, sample_weight=given, epsilon=epsilon))
+    code, numbers = in_groups(seed, n), WEIGHTS[kind](np.random.RandomState(seed), n)
+    given = None if kind == "none" else numbers
+    shares = group_shares(problem.y, code, sample_weight=given, epsilon=epsilon)
+    table = pd.concat([shares.groups, shares.cells])
     cells = Cells.of(code, None, problem.bags, given)
     feasible = FeasibleLabelings.of(problem.bags, epsilon)
     least, most = weights_in(cells.sets, all_labelings(feasible), numbers)
@@ -101,6 +93,8 @@ def test_labeling_estimates_inside_bounds():
         assert (table.estimate <= table.upper_bound + 1e-6).all()
     total = (whole.groups.n * whole.groups.estimate).sum()
     assert total == pytest.approx(float((LABELS > 0).sum()), abs=1e-4)
+    of_classes = group_shares(Y, LABELS > 0, MODEL, X).groups.estimate
+    assert of_classes[True] > of_classes[False] + 0.2
 
 
 # Intervals
@@ -132,14 +126,14 @@ def test_an_interval_is_inside_the_bounds_and_the_same_again(with_interval):
     pd.testing.assert_frame_equal(again.cells, answer.cells)
 
 
-def test_it_does_not_depend_on_jobs(with_interval):
+def test_interval_is_independent_of_jobs(with_interval):
     model, answer = with_interval
     with parallel_config(backend="threading"):
         two = group_shares(Y, CODE, model, X, n_draws=20, n_jobs=2)
     pd.testing.assert_frame_equal(two.groups, answer.groups)
 
 
-def test_it_does_not_depend_on_the_names_of_bags(with_interval):
+def test_interval_is_independent_of_bag_names(with_interval):
     model, answer = with_interval
     names = np.array(["f", "b", "d", "a", "c", "e"])[BAGS]
     y = bag_target(names, bag_proportions(LABELS, names))
@@ -245,27 +239,21 @@ def test_groups_outside_columns_warn():
         group_shares(Y, WORDS, MODEL, X, n_draws=20)
 
 
-def interval_holds(X, bags, labels, group, seed):
-    """Whether the interval by the posterior has the true share of the group."""
-    y = bag_target(bags, bag_proportions(labels, bags))
-    model = EcologicalRegression().fit(X, y)
-    table = group_shares(y, group, model, X, y_true=labels, n_draws=40, random_state=seed)
-    of_group = table.groups.loc[True]
-    return bool(of_group.ci_low <= of_group["true"] <= of_group.ci_high)
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("size", [2, 10])
 def test_posterior_interval_has_nominal_coverage(size):
-    """Where probabilities rise in a straight line: 27 of 30 times on average."""
+    """Where probabilities rise in a straight line: 18 of 20 times on average."""
     held = 0
-    for seed in range(30):
+    for seed in range(20):
         random = np.random.RandomState(seed)
         X, bags = random.uniform(-1.0, 1.0, size=(300, 8)), np.arange(300) // size
         slopes = 0.2 * random.normal(size=8) / np.sqrt(8)
         labels = np.where(random.uniform(size=300) < 0.5 + X @ slopes, 1, -1)
-        held += interval_holds(X, bags, labels, X[:, 0] > 0, seed)
-    assert held >= 24
+        y, group = bag_target(bags, bag_proportions(labels, bags)), X[:, 0] > 0
+        model = EcologicalRegression().fit(X, y)
+        table = group_shares(y, group, model, X, y_true=labels, n_draws=40, random_state=seed)
+        held += table.groups["true"].between(table.groups.ci_low, table.groups.ci_high)[True]
+    assert held >= 15
 
 
 @pytest.mark.parametrize("n_done", [0, 19, 20])
@@ -289,7 +277,7 @@ def test_interruption_keeps_finished_draws(n_done):
 @pytest.mark.parametrize("model", [MeanMap(), EcologicalRegression()])
 @pytest.mark.parametrize("n_bags", [1, 4])
 @pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
-def test_equal_shares_tell_no_interval(model, n_bags):
+def test_equal_proportions_give_no_interval(model, n_bags):
     X = np.random.RandomState(0).normal(size=(40, 2))
     y = bag_target(np.arange(40) % n_bags, [0.5] * n_bags)
     with pytest.warns(IllPosedWarning, match="intervals are NaN"):

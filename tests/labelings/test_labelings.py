@@ -76,7 +76,7 @@ def within(bags, counts, epsilon):
     "name", [*WITHOUT_LIMIT, "epsilon of each bag", "sampling", "constraint of each bag"]
 )
 @given(bags_of_all_kinds, st.data())
-@examples(80)
+@examples(40)
 def test_the_labeling_step_is_the_best_of_all_labelings(name, bags, data):
     scores = scores_of(data.draw, bags.n_instances)
     weights = data.draw(arrays(WEIGHTS, bags.n_bags))
@@ -103,7 +103,7 @@ def test_the_labeling_step_is_the_best_of_all_labelings(name, bags, data):
 
 
 @given(st.data())
-@examples(100)
+@examples(50)
 def test_equal_labelings_are_ordered_by_ties(data):
     """Sums of these scores and weights are exact; of counts as good the smallest is taken."""
     bags = data.draw(bags_apart())
@@ -164,7 +164,7 @@ def test_the_programs_have_the_values_of_the_best_labelings(name, solver, bags, 
 
 
 @given(bags_of_all_kinds, EPSILONS | st.just("each"), st.data())
-@examples(250)
+@examples(100)
 def test_the_feasible_labelings_are_those_within_epsilon(bags, epsilon, data):
     if epsilon == "each":
         epsilon = data.draw(arrays(OF_EACH_BAG, bags.n_bags))
@@ -181,7 +181,7 @@ def test_the_feasible_labelings_are_those_within_epsilon(bags, epsilon, data):
 
 
 @given(bags_of_all_kinds, EPSILONS | st.just("rounding"), st.data())
-@examples(120)
+@examples(60)
 def test_best_is_the_best_of_all_in_every_column(bags, epsilon, data):
     rows, counts = every_labeling(bags)
     try:
@@ -280,7 +280,7 @@ def permutations(n):
 
 
 @given(bags_apart(), st.sampled_from([*PROPORTION_LOSSES.values()]), st.data())
-@examples(100)
+@examples(50)
 def test_other_rows_and_names_of_bags_give_the_same_labels(bags, loss, data):
     """Ties are broken as given; where the rows stay, also as they are by default."""
     scores = scores_of(data.draw, bags.n_instances)

@@ -112,7 +112,7 @@ def loss(of, expression):
     return ProportionLoss("mine", of, expression)
 
 
-def test_a_convex_loss_of_ones_own_is_taken():
+def test_own_convex_loss_is_accepted():
     asymmetric = loss(lambda gap: np.maximum(2 * gap, -gap), lambda gap: cp.maximum(2 * gap, -gap))
     assert asymmetric.of(np.array([-0.5, 0.5])).tolist() == [0.5, 1.0]
     loss(lambda gap: np.exp(9 * gap), lambda gap: cp.exp(9 * gap))
@@ -136,7 +136,7 @@ def test_a_convex_loss_of_ones_own_is_taken():
         (lambda gap: np.where(gap > 0.5, np.inf, 0.0), cp.abs, "250 of them not finite"),
     ],
 )
-def test_what_is_no_proportion_loss(of, expression, message):
+def test_invalid_proportion_loss_raises(of, expression, message):
     with pytest.raises(InputError, match=message):
         loss(of, expression)
 
@@ -152,6 +152,6 @@ def test_what_is_no_proportion_loss(of, expression, message):
         ({"gain": lambda scores: -scores}, "gain must be the same function"),
     ],
 )
-def test_an_instance_loss_that_cannot_be_used_is_refused(changes, message):
+def test_invalid_instance_loss_raises(changes, message):
     with pytest.raises(InputError, match=f"instance loss 'hinge': .*{message}"):
         replace(HINGE, **changes)

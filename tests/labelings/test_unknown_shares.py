@@ -6,20 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from effort import first
-from listed_labelings import centered_features, every_labeling
+from listed_labelings import centered_features
 from methods import each_method
 from sklearn.base import clone
 from sklearn.svm import SVC
-from small_problems import all_labelings, small_problem, svm_values
+from small_problems import small_problem, svm_values
 
 from propcvx import AlterPropSVM, Bags, ConvPropSVM, CuttingPlanes, bag_error, bag_target, certify
 from propcvx.bags.metrics import least_error_bias
-from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.labelings.losses import PROPORTION_LOSSES, constraint
-from propcvx.programs import constrained_psvm, psvm, svm_dual, svm_dual_parameters
+from propcvx.labelings.losses import constraint
+from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
-
-CS = first(3, [1e-6, 1.0, 1e6, 1e-3, 1e3])
 
 
 def partly_known(seed, sizes=(3, 4, 2), without=(1,), known=0.3, n_features=2):
@@ -47,32 +44,11 @@ def test_none_is_no_proportion():
         assert bags.with_share.tolist() == [True, False]
 
 
-@pytest.mark.parametrize(("seed", "C"), first(1, [(1, 1.0), (0, 1e-3), (0, 1e3)]))
-def test_the_programs_find_the_best_of_all_labelings(seed, C):
-    pytest.importorskip("pyscipopt")
-    X, y, _ = partly_known(seed, n_features=3)
-    feasible = FeasibleLabelings.of(Bags.from_target(y), 0.0)
-    best = min(svm_values(X, all_labelings(feasible), C))
-    program = constrained_psvm(X, feasible, C, value=2 * best)
-    assert solve(program, "scip", residuals=False).value == pytest.approx(best, rel=1e-3)
-
-    weights = np.array([1.0, 2.0, 3.0]) * C
-    loss, bags = PROPORTION_LOSSES["absolute"], feasible.bags
-    every, _ = every_labeling(bags)
-    best = min(svm_values(X, every, C) + [loss.total(bags, weights, y) for y in every])
-    program = psvm(X, bags, C, weights, loss, bias=False, value=2 * best)
-    assert solve(program, "scip", residuals=False).value == pytest.approx(best, rel=1e-3)
-
-
 # One bag of all instances
 
 
 @pytest.mark.parametrize(
-    ("seed", "kernel", "C"),
-    [
-        *first(1, [(seed, "linear", C) for seed, C in ((1, 1.0), (0, 1e-6), (0, 1e6))]),
-        *first(1, [(seed, "rbf", C) for seed, C in ((0, 1e-2), (1, 1e2))]),
-    ],
+    ("seed", "kernel", "C"), first(1, [(1, "linear", 1.0), (0, "linear", 1e6), (1, "rbf", 1e2)])
 )
 def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):
     """Compared with all labelings in which neither cluster exceeds half by the tolerance."""
@@ -95,7 +71,7 @@ def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):
         C,
         proportion_loss=constraint(epsilon),
         init="random",
-        n_init=20,
+        n_init=10,
         random_state=0,
         solver_tol=1e-9,
         **options,
@@ -105,7 +81,7 @@ def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@pytest.mark.parametrize("C", CS)
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
 def test_with_all_labels_known_it_is_the_svm(kernel, C):
     X, y, labels = partly_known(1, (12, 8), (0, 1), known=1.0)
     svc = SVC(C=C, kernel=kernel, gamma=0.5, tol=1e-8).fit(X, labels)

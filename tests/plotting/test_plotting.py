@@ -98,7 +98,7 @@ PICTURES = {
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_picture_is_as_it_was(name, tmp_path):
+def test_picture_equals_stored_picture(name, tmp_path):
     figure = Figure(figsize=(4.0, 3.0), layout="constrained")
     ax = figure.subplots()
     assert PICTURES[name](ax) is ax
@@ -118,7 +118,7 @@ def test_the_columns_of_a_frame_name_axes_and_weights():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "income")
 
 
-def test_a_band_is_of_proportions():
+def test_tolerance_band_is_drawn_for_proportions_only():
     drawn = [
         plotting.proportions(cls(epsilon=0.2).fit(X, Y), X, Y).get_legend().texts
         for cls in (ConvPropSVM, InvCal)
@@ -166,7 +166,7 @@ def figure_one_of(names):
         (lambda: plotting.regularization_path([{"a": 1.0}]), "by the same names, 'C' among"),
     ],
 )
-def test_what_cannot_be_drawn(draw, message):
+def test_invalid_input_of_plots_raises(draw, message):
     with pytest.raises(InputError, match=message):
         draw()
 

@@ -22,10 +22,6 @@ PAIRS = [
 ]
 
 
-def svm():
-    return svm_dual(np.eye(4)).set(**svm_dual_parameters(np.array([1.0, 1, -1, -1]), 2.0))
-
-
 def first_variable(program):
     return next(iter(program.variables.values()))
 
@@ -75,16 +71,12 @@ def test_specialized_solvers_refuse_variants(name, solver):
     assert SOLVERS[solver].can_solve(program)
 
 
-def with_objective_changed_in_place(program):
-    old, v = program.problem.objective, first_variable(program)
-    old.args[0] = old.args[0] - 0.3 * cp.sum_squares(v)
-
-
 @pytest.mark.parametrize("solver", ["piqp", "newton"])
 def test_problem_changed_in_place_shows_in_residuals(solver):
-    program = svm()
+    program = svm_dual(np.eye(4)).set(**svm_dual_parameters(np.array([1.0, 1, -1, -1]), 2.0))
     solve(program, solver)
-    with_objective_changed_in_place(program)
+    objective = program.problem.objective
+    objective.args[0] = objective.args[0] - 0.3 * cp.sum_squares(first_variable(program))
     answer = solve(program, solver)
     assert max(vars(answer.residuals).values()) > 0.1
     variant = program.with_objective(cp.Maximize(program.problem.objective.expr))

@@ -77,13 +77,13 @@ def as_in_a_browser(code):
     return python("-W", "error:::propcvx", "-c", AS_IN_A_BROWSER + code)[0]
 
 
-def test_ordinary_use(tmp_path):
+def test_ordinary_use_prints_no_warnings(tmp_path):
     script = str(ROOT / "tests" / "ordinary_use.py")
     for step in ("train", "predict"):
         assert python("-W", "error", script, step, str(tmp_path)) == ("", "")
 
 
-def test_four_methods_without_heavy_modules_and_absent_solvers():
+def test_browser_fits_without_absent_packages():
     heavy, scores, chosen, answered, missing = as_in_a_browser(ORDINARY_USE).splitlines()
     assert heavy == "set()"
     assert [float(score) for score in scores.split()] == pytest.approx([0, 0, 1, 1], abs=0.05)

@@ -85,12 +85,12 @@ def refuse_others(window):
     window.route(lambda url: "127.0.0.1" not in url, refuse)
 
 
-def test_there_are_pages():
+def test_build_has_pages():
     assert len(PAGES) > 20
 
 
 @pytest.mark.parametrize("name", [*(name for name in PAGES if name not in API), *API_ON_REQUEST])
-def test_page_is_whole(tab, address, name):
+def test_page_fits_and_is_complete(tab, address, name):
     tab.elsewhere.clear()
     assert tab.goto(address + name).ok
     tab.evaluate("() => window.MathJax?.startup?.promise")
@@ -104,7 +104,7 @@ def test_page_is_whole(tab, address, name):
 
 @pytest.mark.parametrize("name", ["index.html", "install.html", "relaxations.html", *API[:1]])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read(browser, address, name, scheme):
+def test_text_has_enough_contrast(browser, address, name, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     with browser.new_page(color_scheme=scheme) as page:
         page.goto(address + name)
@@ -113,7 +113,7 @@ def test_text_can_be_read(browser, address, name, scheme):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_links_lead_somewhere(name):
+def test_page_links_lead_to_files_and_anchors(name):
     links = re.findall(r'<a [^>]*href="([^"]+)"', (BUILT / name).read_text(encoding="utf-8"))
     assert [link for link in links if not urlsplit(link).scheme and is_dead(link, name)] == []
 

@@ -19,11 +19,11 @@ def published():
     return "\n".join([HEAD, *parts])
 
 
-def test_the_tables_of_the_pages_are_those_that_were_published():
+def test_page_tables_equal_published_tables():
     assert published() == FILE.read_text(encoding="utf-8")
 
 
-def test_results_in_the_readme_are_those_of_the_file():
+def test_readme_table_equals_results_file():
     assert report_tables.readme_table() in README.read_text(encoding="utf-8")
 
 

@@ -7,15 +7,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from reproduction import EXPERIMENTS, Cell, Selection, plan
+from reproduction import Cell, plan
 from reproduction import tasks as running
 from reproduction.__main__ import main
-from reproduction.methods import LLP_LEARN, METHODS, PAPER, SUPERVISED
+from reproduction.methods import METHODS, PAPER, SUPERVISED
+from reproduction.other_methods import GoodmanRegression
 from reproduction.protocol import OPTIONS
 from reproduction.tasks import fingerprint, run_cell, task_of
 
+from propcvx import bag_target
 from propcvx.bags.bags import Bags
-from propcvx.errors import InputError
 
 CELL = Cell("blobs", "linear", 4, "MeanMap", 0, 0)
 
@@ -24,16 +25,9 @@ def options(cell=CELL, **changed):
     return replace(cell, protocol=cell.protocol.with_options(**changed))
 
 
-def test_tables_plan_paper_cells_once():
+def test_tables_plan_each_cell_of_the_paper_once():
     for name in ("table-linear", "table-rbf"):
         assert len({cell.key for cell in plan(name)}) == 7 * 6 * 4 * 5 * 5
-    for name in EXPERIMENTS:
-        assert len(set(plan(name))) == len(plan(name))
-    cells = plan("table-linear", selection=Selection(data=["vote", "heart"]))
-    assert (cells[0].data, cells[-1].data) == ("vote", "heart")
-    grid = METHODS["alter-pSVM"].grid, METHODS["conv-pSVM"].grid
-    assert grid[0] == {"C": (0.1, 1.0, 10.0), "C_p": (1.0, 10.0, 100.0)}
-    assert grid[1] == {"C": (0.1, 1.0, 10.0), "epsilon": (0.0, 0.01, 0.1)}
 
 
 CHANGES = {"bags": "equal", "folds": 4, "inner_folds": 4, "tuning": "none"}
@@ -44,7 +38,7 @@ CHANGES |= {"intercepts": "none", "cuts": 7, "cuts_tol": 0.5, "oracle": "coordin
 CHANGES |= {"scaled_epsilon": True}
 
 
-def test_whatever_a_result_depends_on_is_in_its_key(monkeypatch):
+def test_key_has_whatever_a_result_depends_on(monkeypatch):
     paper = [replace(CELL, method=method, kernel="rbf") for method in PAPER]
     keys = {tuple(cell.key for cell in paper)}
     for option in OPTIONS:
@@ -57,14 +51,14 @@ def test_whatever_a_result_depends_on_is_in_its_key(monkeypatch):
     assert len(keys) == len(OPTIONS) + 6
 
 
-def test_all_methods_and_kernels_see_the_same_split():
+def test_all_methods_and_kernels_get_the_same_split():
     places = [(method, kernel) for method in METHODS for kernel in METHODS[method].kernels]
     cells = [replace(CELL, method=method, kernel=kernel) for method, kernel in places]
     assert len({fingerprint(task_of(cell)) for cell in cells}) == 1
     assert fingerprint(task_of(replace(CELL, repetition=1))) != fingerprint(task_of(CELL))
 
 
-def test_folds_are_whole_bags_and_cover_everything_once():
+def test_folds_are_whole_bags_and_cover_each_once():
     tasks = [task_of(replace(CELL, bag_size=7, fold=fold)) for fold in range(5)]
     for task in tasks:
         for part in (task.train, task.test):
@@ -73,16 +67,7 @@ def test_folds_are_whole_bags_and_cover_everything_once():
     assert sorted(np.bincount(np.concatenate([t.test.y["bag"] for t in tasks]))) == [4] + [7] * 8
 
 
-def test_bags_are_random_or_equal_or_those_of_the_data():
-    assert set(task_of(options(bags="equal")).train.y["proportion"]) == {0.5}
-    task = task_of(replace(options(bags="own", folds=1), data="figure1"))
-    assert task.train is task.test
-    assert sorted(set(task.train.y["proportion"])) == [0.4, 0.6]
-    with pytest.raises(InputError, match="bags='own' needs data with bags of their own"):
-        task_of(options(bags="own"))
-
-
-def test_the_splits_of_the_benchmark_are_those_fixed_by_hash(data_home):
+def test_benchmark_splits_equal_those_fixed_by_hash(data_home):
     *names, _ = fixed = pd.read_csv(Path(running.__file__).with_name("splits.csv"))
     cells = {attrgetter(*names)(cell): cell for cell in plan("quick")}
     answer = [(*place, fingerprint(task_of(cell))) for place, cell in cells.items()]
@@ -94,8 +79,8 @@ def mirrored(sample):
     return replace(sample, labels=-sample.labels)
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name not in LLP_LEARN])
-def test_no_choice_looks_at_labels_that_are_not_given(method, monkeypatch):
+@pytest.mark.parametrize("method", [*PAPER, SUPERVISED])
+def test_choices_ignore_labels_that_are_not_given(method, monkeypatch):
     small = {"restarts": 1, "annealing": False, "inner_folds": 2, "epsilons": (0.0, 0.1)}
     small |= {"intercepts": "center", "cuts": 1}
     cell = options(replace(CELL, method=method, bag_size=12), **small)
@@ -109,18 +94,22 @@ def test_no_choice_looks_at_labels_that_are_not_given(method, monkeypatch):
         assert first["accuracy"] == pytest.approx(1.0 - other["accuracy"])
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["figure2"], f"experiment must be one of {list(EXPERIMENTS)}"),
-        (["quick", "--set", "ties"], "must be NAME=VALUE"),
+def test_invalid_command_runs_nothing(tmp_path, capsys):
+    for words, message in (
         (["quick", "--set", "ties=middle"], "ties must be one of"),
-        (["quick", "--set", "restarts=1"], "--set restarts: quick has restarts=3 itself"),
         (["quick", "--methods", "SVM"], "methods of quick must be among"),
-    ],
-)
-def test_a_wrong_command_is_refused_before_anything_is_run(words, message, tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        main(["run", *words, "--results", str(tmp_path / "results")])
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "results").exists()
+    ):
+        with pytest.raises(SystemExit):
+            main(["run", *words, "--results", str(tmp_path / "results")])
+        assert message in capsys.readouterr().err
+        assert not (tmp_path / "results").exists()
+
+
+def test_goodman_regression_estimates_rates_of_groups():
+    """In all bags 90% of one group are positive, and 20% of the other."""
+    shares = np.linspace(0.1, 0.9, 9)
+    X = np.concatenate([np.arange(10.0) < round(10 * share) for share in shares])[:, None]
+    y = bag_target(np.repeat(range(9), 10), 0.9 * shares + 0.2 * (1 - shares))
+    model = GoodmanRegression().fit(X, y)
+    assert model.decision_function([[1.0], [0.0]]) + 0.5 == pytest.approx([0.9, 0.2])
+    assert model.predict([[1.0], [0.0]]).tolist() == [1, -1]

@@ -23,7 +23,7 @@ def model(n, d, *, scale=1.0, offset=0.0, lam=1e-2, bias=True):
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("lam", [1e-6, 1e-2, 1.0, 1e3])
 @pytest.mark.parametrize(("n", "d"), [(20, 3), (60, 8), (10, 20)])
-def test_it_equals_the_program(n, d, lam, bias):
+def test_logistic_equals_the_program(n, d, lam, bias):
     program = model(n, d, lam=lam, bias=bias)
     fast, readable = (solve(program, name, tol=1e-9) for name in ("logistic", "clarabel"))
     assert fast.value == pytest.approx(readable.value, rel=1e-7, abs=1e-7)
@@ -33,7 +33,7 @@ def test_it_equals_the_program(n, d, lam, bias):
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("outward", [1.5, 10.0])
-def test_where_no_labels_have_the_mean_operator(outward, bias):
+def test_logistic_with_unattainable_mean_operator_converges(outward, bias):
     """The weights grow as one over lam, and the losses are nearly absolute values."""
     for lam, scale in itertools.product((1e-8, 1e-6, 1e-4), (1e-3, 1.0, 1e3)):
         program = model(200, 6, lam=lam, bias=bias, scale=scale)
@@ -48,7 +48,7 @@ MOVED = [(1e-6, 0.0), (1e-3, 0.0), (1e3, 0.0), (1e6, 0.0), (1.0, 1e2), (1.0, 1e4
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("lam", [1e-8, 1e-2, 1e2])
-def test_units_and_origins_do_not_change_solution(lam, bias):
+def test_logistic_in_other_units_has_same_solution(lam, bias):
     plain = solve(model(50, 3, lam=lam, bias=bias), "logistic", residuals=False)
     assert plain.status == "optimal"
     for scale, offset in MOVED if bias and lam == 1e-2 else MOVED[:4]:
@@ -62,7 +62,7 @@ def test_units_and_origins_do_not_change_solution(lam, bias):
             assert answer.value == pytest.approx(plain.value, rel=1e-7)
 
 
-def test_without_a_minimum_it_says_so():
+def test_logistic_without_minimum_warns():
     X = np.random.default_rng(0).normal(size=(10, 2))
     program = conditional_exponential_model(X)
     program.set(lam=0.1, mean_operator=X.mean(axis=0), mean_label=np.asarray(1.5))

@@ -24,7 +24,7 @@ def problem(seed, n_instances, rank, n_cuts):
     ("n_instances", "rank", "n_cuts"), [(1, 1, 1), (12, 12, 4), (40, 3, 10), (60, 40, 3)]
 )
 @pytest.mark.parametrize("separable", [False, True])
-def test_it_equals_the_program(n_instances, rank, n_cuts, C, separable):
+def test_mkl_interior_point_equals_the_program(n_instances, rank, n_cuts, C, separable):
     features, labelings = problem(0, n_instances, rank, n_cuts)
     if separable:  # as the labelings of an oracle are
         labelings = np.where(labelings @ features @ features.T > 0.0, 1.0, -1.0)
@@ -37,7 +37,7 @@ def test_it_equals_the_program(n_instances, rank, n_cuts, C, separable):
     assert fast.residuals.duality_gap <= 1.1e-8 * abs(fast.value)
 
 
-def test_many_binary_attributes_and_hardly_any_loss():
+def test_mkl_interior_point_with_binary_attributes_reaches_tolerance():
     """Most unknowns end at a bound: refined only once, the steps end above 1e-8."""
     random = np.random.default_rng(8)
     letters = random.integers(0, 4, size=(400, 50))
@@ -48,7 +48,7 @@ def test_many_binary_attributes_and_hardly_any_loss():
     assert bound.gap <= 1e-8
 
 
-def test_repeated_labelings_and_instances_without_features():
+def test_repeated_labelings_have_the_same_value():
     features, labelings = problem(3, 20, 4, 3)
     features[:5] = 0.0
     program = mkl_epigraph(features, labelings[[0, 1, 1, 2, 0]], 1.0)
@@ -69,7 +69,7 @@ def test_unreached_tolerance_keeps_valid_bounds():
 
 @pytest.mark.parametrize("C", [1e-12, 1e-4, 1.0, 1e4])
 @pytest.mark.parametrize("scale", [1e-6, 1.0])
-def test_asked_for_more_than_there_is_it_stops_without_noise(C, scale, recwarn):
+def test_mkl_interior_point_at_zero_tolerance_stops_without_warnings(C, scale, recwarn):
     features, labelings = problem(5, 30, 30, 4)
     bound, _ = follow(Scaled.of(scale * features, labelings, C), 0.0, 60)
     assert bound.gap < 1e-7
@@ -78,7 +78,7 @@ def test_asked_for_more_than_there_is_it_stops_without_noise(C, scale, recwarn):
 
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e4])
 @pytest.mark.parametrize(("n_instances", "rank"), [(60, 40), (60, 2), (20, 20)])
-def test_scales_are_the_same_problem(n_instances, rank, C):
+def test_mkl_interior_point_in_other_units_has_same_value(n_instances, rank, C):
     features, labelings = cuts_of(7, n_instances, rank, 4)
     values = []
     for scale in (1.0, 1e-6, 1e-3, 1e3, 1e6):
@@ -97,7 +97,7 @@ def cuts_of(seed, n_instances, rank, n_cuts):
     return features, np.where(scores > 0, 1.0, -1.0).T.copy()
 
 
-def test_no_instance_is_left_out():
+def test_mkl_interior_point_keeps_all_alphas_positive():
     """Instances that do not count keep a small alpha, all of them, as the central path has it."""
     features, labelings = cuts_of(11, 200, 20, 4)
     answer = solve(mkl_epigraph(features, labelings, 10.0), NAME)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from effort import first
 from listed_labelings import every_labeling
-from small_problems import small_problem
+from small_problems import small_problem, without_a_share
 
 from propcvx import programs
 from propcvx.errors import IllPosedWarning
@@ -18,38 +18,38 @@ WEIGHTS = np.array([5.0, 10.0])
 
 
 def problem_of(seed):
-    return small_problem(seed, sizes=(3, 3), noise=2.0, known=0.2)
+    """Instances and bags; of an even seed one proportion is not known."""
+    problem = small_problem(seed, sizes=(3, 3), noise=2.0, known=0.2)
+    return problem.X, problem.bags if seed % 2 else without_a_share(problem.bags)
 
 
-def best_value(problem, C, loss, bias):
+def best_value(X, bags, C, loss, bias):
     """Least cost over all labelings, by the SVM of each."""
-    dual = programs.svm_dual(problem.X, bias=bias)
+    dual = programs.svm_dual(X, bias=bias)
 
     def cost(y):
         dual.set(**programs.svm_dual_parameters(y, C))
         svm = solve(dual, ["newton", "clarabel"], tol=1e-9, residuals=False).value
-        return svm + PROPORTION_LOSSES[loss].total(problem.bags, WEIGHTS, y)
+        return svm + PROPORTION_LOSSES[loss].total(bags, WEIGHTS, y)
 
-    return min(map(cost, every_labeling(problem.bags)[0]))
+    return min(map(cost, every_labeling(bags)[0]))
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 @pytest.mark.parametrize(
     ("C", "share"),
-    first(
-        3, [(1.0, None), (1e6, None), (1e6, 1.0), (1e-2, None), (1e4, None), (1.0, 3.0), (1e6, 3.0)]
-    ),
+    first(3, [(1.0, None), (1e6, None), (1e6, 1.0), (1e4, None), (1e6, 3.0)]),
 )
 @pytest.mark.parametrize(("seed", "loss", "bias"), [(5, "absolute", True), (6, "squared", False)])
-def test_psvm_is_the_best_of_all_labelings_or_warns(seed, loss, bias, share, C):
-    problem = problem_of(seed)
-    best = best_value(problem, C, loss, bias)
-    assert (problem.bags.labels != 0).any()
+def test_psvm_finds_best_labeling_or_warns(seed, loss, bias, share, C):
+    X, bags = problem_of(seed)
+    best = best_value(X, bags, C, loss, bias)
+    assert (bags.labels != 0).any()
     value = None if share is None else share * best
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         program = programs.psvm(
-            problem.X, problem.bags, C, WEIGHTS, PROPORTION_LOSSES[loss], bias=bias, value=value
+            X, bags, C, WEIGHTS, PROPORTION_LOSSES[loss], bias=bias, value=value
         )
     warned = any(issubclass(w.category, IllPosedWarning) for w in caught)
     assert warned == (C == 1e6) or (C == 1e6 and share == 3.0)
@@ -59,9 +59,9 @@ def test_psvm_is_the_best_of_all_labelings_or_warns(seed, loss, bias, share, C):
         assert answer <= best * (1.0 + 1e-6)
 
 
-def test_psvm_with_a_weight_for_each_instance():
-    problem, C = problem_of(6), np.array([0.0, 0.3, 3.0, 1.0, 0.1, 2.0])
-    best, loss = best_value(problem, C, "absolute", bias=False), PROPORTION_LOSSES["absolute"]
-    program = programs.psvm(problem.X, problem.bags, C, WEIGHTS, loss, bias=False)
+def test_psvm_with_instance_weights_finds_best_labeling():
+    (X, bags), C = problem_of(6), np.array([0.0, 0.3, 3.0, 1.0, 0.1, 2.0])
+    best, loss = best_value(X, bags, C, "absolute", bias=False), PROPORTION_LOSSES["absolute"]
+    program = programs.psvm(X, bags, C, WEIGHTS, loss, bias=False)
     answer = solve(program, "scip", tol=1e-9, residuals=False).value
     assert answer == pytest.approx(best, rel=1e-5)

@@ -9,7 +9,7 @@ import numpy as np
 import psutil
 import pytest
 import scipy.sparse as sp
-from effort import examples, first
+from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from methods import each_method
@@ -203,8 +203,7 @@ FAR_APART = {
 }
 
 
-@pytest.mark.parametrize("C", first(1, [1e8, 1.0]))
-@pytest.mark.parametrize("name", FAR_APART)
+@pytest.mark.parametrize(("name", "C"), [*product(FAR_APART, [1e8]), ("zero, and large", 1.0)])
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
 def test_gram_best_labeling_inside_bounds(name, C):
     kernel, X = FAR_APART[name]
