@@ -169,7 +169,7 @@ def pages():
     losses = with_stars(loss, "{:.3f}".format).assign(**{"seconds, median": seconds})
     return {
         "natural_means": as_table(means.rename(columns=titles)),
-        "natural_short": as_table(means.loc[SHORT].rename(columns=titles)),
+        "natural_short": as_table(with_bold(means.loc[SHORT]).rename(columns=titles)),
         "natural_gains": as_table(gains.rename(columns=titles)),
         "natural_calibration": as_table(losses),
         "natural_sets": sets_table(rows),
@@ -197,6 +197,13 @@ def with_stars(values, text, beside=None, missing=None):
     return (texts + absent.replace({True: "*", False: ""})).T
 
 
+def with_bold(texts):
+    """Print the largest accuracy of a column in bold, except for full supervision."""
+    values = texts.map(lambda text: float(text.split()[0])).drop(index=LABELS)
+    best = values.eq(values.max()).reindex(texts.index, fill_value=False)
+    return texts.where(~best, "**" + texts + "**")
+
+
 def as_table(texts):
     """A frame of texts, a row for each method."""
     return rows_table(texts.rename_axis("method").reset_index())
@@ -217,7 +224,7 @@ def picture():
     """What share of the gain of labels in AUC each method has, a point for each set."""
     rows = pd.read_csv(HERE / "natural.csv").assign(**{"bags are": ""})
     share = gained(by_set(rows, "auc"))
-    names = ["EcologicalRegression", "AlterPropSVM", "InvCal", "MeanMap", "ConvPropSVM"]
+    names = ["AggregateLogisticRegression", *ON_SETS[:-1]]
     natural = share.index.get_level_values("kind") == "natural"
     figure, axes = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
     panels = {"natural bags": natural, "random and unequal bags": ~natural}

@@ -67,6 +67,17 @@ def test_the_pages_stay_short():
     assert sum(len(text.split()) for text in texts) <= MOST_WORDS
 
 
+def test_tables_have_a_caption():
+    """Pages of the paper and from code have their own form."""
+    pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/results").glob("*.md")]
+    for page in pages:
+        text = "" if page.stem == "paper" else page.read_text(encoding="utf-8")
+        for table in re.finditer(
+            r"(^\|[-| :]+\|\n(\|.*\n)*+|^\{\{ \w+ \}\}\n)(?!\n\*\w|\n\*\")", text, re.M
+        ):
+            raise AssertionError(f"{page.name}: no caption below {table[0][:60]!r}")
+
+
 def headings(file):
     """Those of a page, as links name them."""
     answer = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
