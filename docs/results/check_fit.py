@@ -91,7 +91,7 @@ def cells():
 
 def check_of(row):
     """The check of a row."""
-    return FitCheck(**{field.name: row[field.name] for field in fields(FitCheck)})
+    return FitCheck(**{field.name: row[field.name] for field in fields(FitCheck) if field.compare})
 
 
 def judged():

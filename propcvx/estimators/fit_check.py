@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,8 +73,8 @@ class FitCheck:
     slope_error: float
     n_bags: int
     minority_fraction: float
-    proportions: Array = field(repr=False, compare=False)
-    held_out_means: Array = field(repr=False, compare=False)
+    proportions: Array = field(default_factory=partial(np.empty, 0), repr=False, compare=False)
+    held_out_means: Array = field(default_factory=partial(np.empty, 0), repr=False, compare=False)
 
     @property
     def is_poor(self) -> bool:

@@ -25,8 +25,6 @@ from propcvx.datasets import random_bags
 from propcvx.estimators import FitCheck
 from propcvx.estimators.fit_check import predicted
 
-NO_BAGS = [np.empty(0)] * 2
-
 
 def drawn(seed, *, signal=1.0, size=10, share=0.4):
     """Two Gaussian classes in random bags; the column that varies most says nothing."""
@@ -109,7 +107,7 @@ def test_equal_proportions_and_one_predicted_class():
 def test_reversed_proportions_are_reported():
     X, _, y = drawn(0, signal=1.5)
     assert not check_fit(InvCal(), X, y, random_state=0).is_reversed
-    check = FitCheck(0.6, 0.6, -0.4, -1.0, -0.9, 0.3, 50, 0.3, *NO_BAGS)
+    check = FitCheck(0.6, 0.6, -0.4, -1.0, -0.9, 0.3, 50, 0.3)
     assert check.is_reversed
     assert "check that each proportion belongs to its bag" in str(check)
     assert not replace(check, n_bags=15).is_reversed
@@ -117,7 +115,7 @@ def test_reversed_proportions_are_reported():
 
 @pytest.mark.parametrize(("expected", "fraction", "poor"), [(0.7, 0.3, False), (0.5, 0.3, True)])
 def test_is_poor_compares_with_the_majority_class(expected, fraction, poor):
-    check = FitCheck(expected, 0.6, 0.1, 0.0, 0.5, 0.2, 30, fraction, *NO_BAGS)
+    check = FitCheck(expected, 0.6, 0.1, 0.0, 0.5, 0.2, 30, fraction)
     assert check.is_poor == poor
     assert ("Do not use these labels" in str(check)) == poor
     few = replace(check, n_bags=19)
