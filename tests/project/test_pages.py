@@ -34,6 +34,8 @@ CUT = """() => {
         .filter(e => e.getBoundingClientRect().right > width + 1 && !scrolls(e))
         .map(e => e.tagName + ": " + e.textContent.slice(0, 60));
 }"""
+SCROLLED = """() => [...document.querySelectorAll("article pre, article div.math")]
+    .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent.slice(0, 60))"""
 RAW_FORMULAS = r"""() => {
     const text = document.body.cloneNode(true);
     text.querySelectorAll("pre, code, script, style, mjx-container").forEach(e => e.remove());
@@ -99,6 +101,8 @@ def test_page_fits_and_is_complete(tab, address, name):
     assert tab.evaluate(MISSING_PICTURES) == []
     assert tab.evaluate(CUT) == []
     assert tab.evaluate("() => document.documentElement.scrollWidth") <= tab.viewport_size["width"]
+    if tab.viewport_size["width"] == WIDTHS["desktop"]:
+        assert tab.evaluate(SCROLLED) == []
     assert tab.elsewhere == []
 
 
