@@ -291,6 +291,15 @@ def test_liblinear_above_tolerance_asks_next_solver(C):
     assert solution.status == cp.OPTIMAL
 
 
+@pytest.mark.parametrize(("one_class", "C"), [(True, 1.0), (False, 0.0)])
+def test_without_a_second_class_or_weights_next_solver_answers(one_class, C):
+    features, labeling, _ = kernel_problem(0)
+    labeling = np.ones(120) if one_class else labeling
+    program = svm_dual(features, bias=False).set(**svm_dual_parameters(labeling, C))
+    assert automatic(program)[:2] == ("liblinear", "newton")
+    assert solve(program, tol=1e-7, residuals=False).solver == "newton"
+
+
 def test_liblinear_takes_no_other_bounds():
     program = svm_dual(np.eye(3), bias=False)
     program.set(y=np.ones(3), lower=-np.ones(3), upper=np.ones(3))

@@ -10,8 +10,9 @@ alone.  So v is 0 where the margin is above 1 and :math:`y_i C_i` where it is be
 LIBLINEAR's own tolerance; steps of active sets
 (:mod:`propcvx.solvers.specialized.active_set`) compute the others.
 
-With a Gaussian kernel the gap falls to 1e-13 in two to five steps, up to C = 100 in units of the
-features.  From 1e4 on, and with few features and repeated instances, the steps often fail.
+With a Gaussian kernel, on a1a, a1a standardized, dna, heart and vote, the gap falls below 1e-12 in
+two to five steps, for C up to 6 over the mean square of the features.  The steps fail on three of
+the five problems at 20 and on four at 200.  With few features they often fail at any C.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def answer_liblinear(
     ``options`` are ``tol``, the relative duality gap to reach, and ``max_iter``.
     """
     y, C, tol = values["y"], weights_of_box("liblinear", values), options["tol"] ** VIOLATION
-    limit, largest = options.get("max_iter", MAX_ITER), float(C.max())
+    limit, largest = options.get("max_iter", MAX_ITER), float(C.max()) or 1.0
     settings = {"loss": "hinge", "fit_intercept": False, "tol": tol, "max_iter": limit}
     machine = LinearSVC(C=largest, random_state=0, **settings)
     with warnings.catch_warnings():
