@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from types import MappingProxyType
 from typing import Any
@@ -56,10 +56,13 @@ class Start:
         labeling, in which known labels take precedence.
     annealing : bool
         Whether C* rises from 1e-5 C (which tends to forget the start), or is C at once.
+    known : list of Fitted
+        The fit of the method, once it is known.
     """
 
     init: Any
     annealing: bool
+    known: list[Fitted] = field(default_factory=list, repr=False)
 
     @property
     def is_method(self) -> bool:
@@ -76,9 +79,11 @@ class Start:
         return np.where(bags.labels == 0, self.init, bags.labels)
 
     def fitted(self, features: Array, bags: Bags) -> Fitted:
-        """Fit the method and return the result."""
-        with suppress_warnings(IllPosedWarning):  # the method only proposes
-            return clone(self.init)._run(FeatureMap(Kernel(), features), bags)
+        """Fit the method, once, and return the result."""
+        if not self.known:
+            with suppress_warnings(IllPosedWarning):  # the method only proposes
+                self.known.append(clone(self.init)._run(FeatureMap(Kernel(), features), bags))
+        return self.known[0]
 
 
 def starts_of(init: Any, n_init: int, annealing: Any, bags: Bags, C: float) -> list[Start]:

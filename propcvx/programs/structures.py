@@ -92,6 +92,11 @@ class SVMDual(Structure):
         """Compute the relative gap between a feasible v and the plane of its weights."""
         return relative_gap(*self.bounds(values, variables["v"]))
 
+    def feasible(self, values: Values, v: Array) -> Array:
+        """Clip v to its box, and balance it if there is a bias."""
+        box = values["lower"], values["upper"]
+        return feasible_in_box(v, *box) if self.bias else np.clip(v, *box)
+
     def bounds(self, values: Values, v: Array) -> tuple[float, float]:
         r"""Bound the optimal value by the dual objective of v and the primal one of its plane.
 
@@ -101,7 +106,7 @@ class SVMDual(Structure):
         :math:`\sum_i (u_i - v_i) r_i^+ + (v_i - l_i) r_i^-`, in which nothing cancels.
         """
         y, lower, upper = values["y"], values["lower"], values["upper"]
-        v = feasible_in_box(v, lower, upper) if self.bias else np.clip(v, lower, upper)
+        v = self.feasible(values, v)
         weights = v @ self.centered
         residuals = y - self.centered @ weights
         if self.bias:

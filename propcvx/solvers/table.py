@@ -22,10 +22,11 @@ from propcvx.programs import (
 )
 from propcvx.solvers.solver import OptionsOf, Solution, Solver, did_you_mean, same
 from propcvx.solvers.specialized.closed_forms import run_eigenvalues, run_ridge
+from propcvx.solvers.specialized.liblinear import answer_liblinear
 from propcvx.solvers.specialized.libsvm import run_libsvm
 from propcvx.solvers.specialized.logistic import run_logistic
 from propcvx.solvers.specialized.mkl_interior_point import run_mkl_interior_point
-from propcvx.solvers.specialized.newton import run_newton, run_newton_on_cut, run_newton_on_means
+from propcvx.solvers.specialized.newton import answer_newton, on_cut, run_newton_on_means
 from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
 QP = frozenset({ProblemClass.LP, ProblemClass.QP})
@@ -130,16 +131,21 @@ def specialized(
     )
 
 
+def one_svm(known: Structure) -> bool:
+    """Check whether a structure is one SVM: the SVM dual, or a master of one cut."""
+    return isinstance(known, SVMDual) or len(getattr(known, "labelings", ())) == 1
+
+
+def without_bias(known: Structure) -> bool:
+    """Check whether a structure is one SVM without a bias."""
+    return one_svm(known) and not getattr(known, "bias", False)
+
+
 SPECIALIZED = (
     specialized("libsvm", run_libsvm, SVMDual, lambda known: known.bias, known_options=None),
-    specialized("newton", run_newton, SVMDual),
+    specialized("liblinear", partial(on_cut, answer_liblinear), Structure, without_bias),
+    specialized("newton", partial(on_cut, answer_newton), Structure, one_svm),
     specialized("newton_on_means", run_newton_on_means, InvCalDual),
-    specialized(
-        "newton_on_cut",
-        run_newton_on_cut,
-        RestrictedMaster,
-        lambda known: len(known.labelings) == 1,
-    ),
     specialized("mkl_interior_point", run_mkl_interior_point, RestrictedMaster),
     specialized("ridge", run_ridge, RidgeRegression),
     specialized("eigenvalues", run_eigenvalues, SecondMomentFit),
@@ -171,7 +177,7 @@ def automatic(program: Program) -> tuple[str, ...]:
     """Return names of solvers for a program, to be called in turn if one fails or stops early.
 
     Up to ``TEACHING_SIZE`` an SVM, a logistic model and a master of one cut are solved through
-    CVXPY, and a solver for their structure is the last in the list; beyond it, it is the first.  So
+    CVXPY, and solvers for their structure are the last in the list; beyond it, the first.  So
     is InvCal's own solver with more bags than that and few features.  Other specialized solvers are
     the first at any size: the master of several cuts is a new program at every cut, which takes
     longer to compile than to solve.  Solvers that are not installed are omitted.  If none is
@@ -197,8 +203,8 @@ def _in_turn(program: Program) -> tuple[str, ...]:
     match program.structure:
         case SVMDual(features=features, bias=bias):
             n, weights = features.shape
-            few = weights <= FEW_FEATURES * n or not bias
-            known = ["newton"] if few else ["libsvm", "newton"]
+            few = weights <= FEW_FEATURES * n
+            known = ["newton"] if few else ["libsvm" if bias else "liblinear", "newton"]
         case LogisticModel(features=features):
             n, weights = features.shape
         case InvCalDual(bag_means=means):
@@ -208,12 +214,12 @@ def _in_turn(program: Program) -> tuple[str, ...]:
             n, weights = features.shape
             if len(labelings) > 1:
                 return ("mkl_interior_point", *general)
-            if weights > FEW_FEATURES * n:
-                known = ["mkl_interior_point", "newton_on_cut"]
+            few = weights <= FEW_FEATURES * n
+            known = ["newton" if few else "liblinear", "mkl_interior_point"]
         case _:
             return (*known, *general)
     if n <= TEACHING_SIZE[0] and weights <= TEACHING_SIZE[1]:
-        return (*general, known[0])
+        return (*general, *known)
     return (*known, *general)
 
 

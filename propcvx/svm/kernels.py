@@ -43,7 +43,7 @@ WORTH_SAYING = 1e-4
 """Fraction of a bound that the omitted part of K may cost without a warning."""
 
 BLOCK = 256
-"""Number of rows at a time of the omitted part of a Gram matrix, of which half is computed."""
+"""Number of rows of a Gram matrix that are compared at a time, so that no copy of it is made."""
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ def unit_of(features: Array, C: Weight = np.inf) -> float:
     >>> unit_of(np.array([[3.0, 4.0], [0.0, 5.0]]))
     0.2
     """
-    size = float(np.sqrt(np.square(features).sum(axis=1).mean()))
+    size = float(np.sqrt(np.einsum("ij,ij->i", features, features).mean()))
     return min(1.0 / size if size > 0.0 else 1.0, float(np.sqrt(np.max(C))))
 
 
@@ -266,7 +266,10 @@ def check_gram(gram: Array, n_instances: int) -> Array:
     largest = max(gram.max(), -gram.min())
     if largest == 0.0:
         raise InputError("the Gram matrix must not be zero: no instance differs from another.")
-    asymmetry = (gram - gram.T).max()
+    asymmetry = max(
+        (gram[start : start + BLOCK] - gram[:, start : start + BLOCK].T).max()
+        for start in range(0, n_instances, BLOCK)
+    )
     if asymmetry > 1e-8 * largest:
         raise InputError(
             f"the Gram matrix must be symmetric, got entries that differ by {asymmetry:.3g} from "
@@ -355,7 +358,7 @@ def _left(gram: Array, features: Array, others: Indices, units: Array) -> tuple[
 def _warn_if_lost(diagonal: Array, features: Array, largest: float) -> None:
     """Warn of nonzero instances whose features do not match K."""
     zero = len(diagonal) * np.finfo(np.float64).eps * largest
-    apart = np.abs(diagonal - np.square(features).sum(axis=1))
+    apart = np.abs(diagonal - np.einsum("ij,ij->i", features, features))
     lost = (diagonal > zero) & (apart > np.sqrt(PSD_TOLERANCE) * diagonal)
     if lost.any():
         warn(

@@ -59,6 +59,26 @@ def test_hundreds_of_thousands(benchmark, quick, side):
         assert np.mean(fitted.predict(X) == labels) > 0.7
 
 
+WITH_KERNEL = {
+    "alter-pSVM": AlterPropSVM(kernel="rbf", random_state=0),
+    "conv-pSVM": ConvPropSVM(kernel="rbf"),
+    "conv-pSVM, best": ConvPropSVM(kernel="rbf", rounding="best"),
+    "InvCal": InvCal(kernel="rbf"),
+    "SVC": SVC(kernel="rbf"),
+}
+
+
+@pytest.mark.parametrize("name", ["a1a", "dna"])
+@pytest.mark.parametrize("side", WITH_KERNEL)
+def test_thousands_with_a_gaussian_kernel(benchmark, quick, real, name, side):
+    benchmark.group = f"{name}, Gaussian kernel, bags of 16, beside SVC"
+    X, labels = real(name)
+    labels = np.where(labels == labels.max(), 1.0, -1.0)
+    y = labels if side == "SVC" else in_bags(labels, 16)
+    fitted = benchmark.pedantic(clone(WITH_KERNEL[side]).fit, (X, y))
+    assert side == "SVC" or {record.status for record in fitted.history_} == {"optimal"}
+
+
 def conv(max_cuts):
     return ConvPropSVM(relaxation=CuttingPlanes(max_cuts=max_cuts))
 

@@ -1,4 +1,4 @@
-"""The smoothed Newton method, and LIBSVM, against the program they solve."""
+"""The smoothed Newton method, LIBLINEAR and LIBSVM against the program they solve."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from large_C import KINDS, problem
 
-from propcvx.errors import SolverError
+from propcvx.errors import SolverError, UnsupportedSolverError
 from propcvx.programs import mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
 from propcvx.solvers import automatic, solve
 from propcvx.svm.kernels import FeatureMap, Kernel
@@ -208,7 +208,7 @@ def test_newton_on_cut_equals_the_master_of_one_cut(name, C, form, spread):
     features, labeling = problems(random)[name]
     each = C * spread ** random.uniform(-1.0, 0.0, len(labeling))
     program = form(features, labeling[None], each)
-    answer = solve(program, "newton_on_cut", tol=1e-7)
+    answer = solve(program, "newton", tol=1e-7)
     exact = solve(program, "clarabel", tol=1e-9, residuals=False)
     assert answer.status == cp.OPTIMAL
     assert answer.value == pytest.approx(exact.value, rel=1e-6)
@@ -217,23 +217,82 @@ def test_newton_on_cut_equals_the_master_of_one_cut(name, C, form, spread):
     assert residuals.duality_gap <= 1.1e-7 * abs(answer.value)
 
 
-def test_mkl_solver_first_for_large_one_cut():
+def test_order_of_solvers_for_large_one_cut():
     X, labelings = np.random.default_rng(6).normal(size=(1100, 5)), np.ones((2, 1100))
     labelings[0, X[:, 0] > 0.1 * X[:, 1]] = -1.0
     features, _ = FeatureMap.fit(X, Kernel()).lifted("center")
     program = mkl_group(features, labelings[:1], 1.0)
     names = automatic(program)
-    assert names[:2] == ("newton_on_cut", "mkl_interior_point")
+    assert names[:2] == ("newton", "mkl_interior_point")
     assert automatic(mkl_group(features, labelings, 1.0))[0] == names[1]
     few = automatic(mkl_group(features[:1000], labelings[:1, :1000], 1.0))
-    assert (few[0], few[-1]) == ("clarabel", "newton_on_cut")
-    assert automatic(mkl_group(np.tile(features, 23), labelings[:1], 1.0))[0] == names[1]
+    assert (few[0], few[-2:]) == ("clarabel", names[:2])
+    wide = automatic(mkl_group(np.tile(features, 23), labelings[:1], 1.0))
+    assert wide[:2] == ("liblinear", names[1])
     fast, slow = (solve(program, name, tol=1e-11, residuals=False) for name in names[:2])
     assert fast.status == slow.status == cp.OPTIMAL
     for part in ("W", "xi"):
         values = fast.variables[part]
         assert values == pytest.approx(slow.variables[part], abs=1e-6 * np.abs(values).max())
     assert fast.duals["margin"] == pytest.approx(slow.duals["margin"], abs=1e-4)
+
+
+# --- LIBLINEAR on an SVM without a bias -------------------------------------------------------
+
+
+def kernel_problem(seed):
+    """Features of a Gaussian kernel, a noisy labeling, and C, unequal by a factor of 100."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(120, 4))
+    labeling = np.where(X[:, 0] + 0.5 * random.normal(size=120) > 0.2, 1.0, -1.0)
+    features, _ = FeatureMap.fit(X, Kernel("rbf", 0.25)).lifted("center")
+    return features, labeling, 100.0 ** random.uniform(-1.0, 0.0, 120)
+
+
+@pytest.mark.parametrize("form", [svm_dual, mkl_epigraph, mkl_group])
+@pytest.mark.parametrize("scale", [1e-6, 0.2, 20.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_liblinear_is_exact_with_a_gaussian_kernel(seed, scale, form):
+    features, labeling, each = kernel_problem(seed)
+    C = scale * np.where(np.arange(120) % 7, each, 0.0)
+    if form is svm_dual:
+        program = svm_dual(features, bias=False).set(**svm_dual_parameters(labeling, C))
+    else:
+        program = form(features, labeling[None], C)
+    answer = solve(program, "liblinear", tol=1e-8)
+    exact = solve(program, "clarabel", tol=1e-9, residuals=False, warn=False)
+    assert answer.status == cp.OPTIMAL
+    assert answer.gap <= 1e-12
+    assert answer.value == pytest.approx(exact.value, rel=1e-6)
+    assert answer.residuals.relative <= 1e-7
+    again = solve(program, "liblinear", tol=1e-8, residuals=False)
+    for name, value in answer.variables.items():
+        assert np.array_equal(value, again.variables[name])
+
+
+@pytest.mark.parametrize("C", [1e4, 1e8])
+def test_liblinear_above_tolerance_asks_next_solver(C):
+    features, labeling, _ = kernel_problem(0)
+    program = svm_dual(features, bias=False).set(**svm_dual_parameters(labeling, C))
+    solution = solve(program, ("liblinear", "newton"), tol=1e-7, residuals=False, max_iter=200)
+    assert solution.solver == "newton"
+    assert solution.status == cp.OPTIMAL
+
+
+@pytest.mark.parametrize(("one_class", "C"), [(True, 1.0), (False, 0.0)])
+def test_without_a_second_class_or_weights_next_solver_answers(one_class, C):
+    features, labeling, _ = kernel_problem(0)
+    labeling = np.ones(120) if one_class else labeling
+    program = svm_dual(features, bias=False).set(**svm_dual_parameters(labeling, C))
+    assert automatic(program)[:2] == ("liblinear", "newton")
+    assert solve(program, tol=1e-7, residuals=False).solver == "newton"
+
+
+def test_liblinear_takes_no_other_bounds():
+    program = svm_dual(np.eye(3), bias=False)
+    program.set(y=np.ones(3), lower=-np.ones(3), upper=np.ones(3))
+    with pytest.raises(UnsupportedSolverError, match="'liblinear' needs the parameters of"):
+        solve(program, "liblinear")
 
 
 # --- LIBSVM on the same program ---------------------------------------------------------------

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
+from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
 from propcvx.arrays import Array
@@ -48,7 +49,8 @@ def leading_dimensions(features: Array, variance: float) -> Array:
         are arbitrary.
     """
     tall, total = features.shape[1] < len(features), float(np.square(features).sum())
-    values, vectors = np.linalg.eigh(features.T @ features if tall else features @ features.T)
+    matrix = features.T @ features if tall else features @ features.T
+    values, vectors = eigh(matrix.T, driver="evd", overwrite_a=True, check_finite=False)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     kept = int(np.searchsorted(np.cumsum(values), variance * total * (1 - 1e-12))) + 1
     leading = vectors[:, :kept]

@@ -4,8 +4,7 @@ With a bias the problem does not depend on the origin.  The Gram matrix is compu
 features, as LIBSVM stores it in single precision: far from the origin all digits would represent
 the offset.  Single precision leaves a relative gap of about 5e-9 if the product of C and the
 largest entry of the matrix is near 10, 2e-7 near 1,000, and 4e-5 if all margins are hard.  If the
-gap is above the tolerance, one linear system in double precision follows, for the instances
-strictly inside their box.
+gap is above the tolerance, steps of active sets in double precision follow.
 
 With C of 1e6 times the inverse mean square of the features, or more, its steps end at ``MAX_ITER``
 with overlapping classes: the gap is above 1%, which :func:`propcvx.solvers.solve` raises.
@@ -18,19 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import cvxpy as cp
 import numpy as np
-import scipy.linalg
 from sklearn import config_context
 from sklearn.svm import SVC
 
 from propcvx.arrays import Array
-from propcvx.errors import UnsupportedSolverError
-from propcvx.programs import Program
-from propcvx.programs.structures import feasible_in_box
+from propcvx.programs import Program, SVMDual
 from propcvx.solvers.solver import Solution
+from propcvx.solvers.specialized.active_set import finished, weights_of_box
 
 VIOLATION = 0.45
 """A gap of tol is asked for by a violation of the margins of tol to this power: 3e-4 for 1e-8.
@@ -48,43 +45,21 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Solut
     The other options are those of :class:`sklearn.svm.SVC`.  LIBSVM starts from v = 0 at every
     call, for any ``warm``.  Its own ``tol`` is the largest violation of a margin; the gap that
     it leaves, over the primal objective, is at most that over twice the mean loss of an instance.
-    If the gap is above the tolerance, the solution is polished.
+    If the gap is above the tolerance, steps of
+    :mod:`propcvx.solvers.specialized.active_set` follow.
 
     Raises
     ------
     UnsupportedSolverError
         If the box is not the box of a labeling and one C, or one C of each instance.
     """
-    start = perf_counter()
-    svm: Any = program.structure
-    values = program.values
-    y, lower, upper = (values[name] for name in ("y", "lower", "upper"))
-    C = upper - lower
-    if not np.array_equal([lower, upper], [np.minimum(0.0, C * y), np.maximum(0.0, C * y)]):
-        raise UnsupportedSolverError(
-            "solver 'libsvm' needs the parameters of a labeling and C in svm_dual, as "
-            "svm_dual_parameters gives them; another solver takes any bounds."
-        )
+    start, svm, values = perf_counter(), cast(SVMDual, program.structure), program.values
+    C = weights_of_box("libsvm", values)
     gram = svm.gram
-    build_seconds, tol = perf_counter() - start, options["tol"]
-    v, bias, iterations, status = _fit(gram, y, C, options)
-    gap = svm.gap(values, {"v": v}, {})
-    if gap > tol:
-        polished, polished_bias = _polished(svm, values, v)
-        left = svm.gap(values, {"v": polished}, {})
-        if left < gap:
-            v, bias, gap = polished, polished_bias, left
-            status = cp.OPTIMAL if gap <= tol else status
-    weights = v @ svm.centered
-    residuals = y - svm.centered @ weights - bias
-    duals = {
-        "lower": np.maximum(-residuals, 0.0),
-        "upper": np.maximum(residuals, 0.0),
-        "balance": np.asarray(bias - svm.offset @ weights),
-    }
-    return Solution(
-        status, {"v": v}, duals, build_seconds=build_seconds, iterations=iterations, gap=gap
-    )
+    build_seconds = perf_counter() - start
+    v, bias, iterations, status = _fit(gram, values["y"], C, options)
+    others = {"status": status, "iterations": iterations, "build_seconds": build_seconds}
+    return finished(svm, values, v, bias, options["tol"], **others)
 
 
 def _fit(
@@ -110,21 +85,3 @@ def _fit(
     v = np.where(np.abs(v) >= C * (1.0 - 1e-14), y * C, v)
     status = cp.USER_LIMIT if machine.fit_status_ else cp.OPTIMAL
     return v, float(machine.intercept_[0]), int(machine.n_iter_.sum()), status
-
-
-def _polished(svm: Any, values: Mapping[str, Array], v: Array) -> tuple[Array, float]:
-    r"""Solve for v and bias, assuming that the instances strictly inside their box are correct.
-
-    They lie on their margins, :math:`y_i = w^\top F_i + b`, the others keep their v, and v sums to
-    zero.
-    """
-    y, lower, upper = (values[name] for name in ("y", "lower", "upper"))
-    inside = np.flatnonzero((v > lower) & (v < upper))
-    rows = svm.centered[inside]
-    ones = np.ones((len(inside), 1))
-    system = np.block([[rows @ rows.T, ones], [ones.T, 0.0]])
-    short = np.append(y[inside] - rows @ (v @ svm.centered), -v.sum())
-    *change, bias = scipy.linalg.lstsq(system, short, lapack_driver="gelsy")[0]
-    polished = v.copy()
-    polished[inside] += change
-    return feasible_in_box(polished, lower, upper), float(bias)

@@ -64,7 +64,9 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Sol
         """Compute the second derivatives."""
         roots = np.sqrt(shares * (1.0 - np.square(slopes)))[:, None]
         scaled = np.hstack([roots * features, roots[:, :bias]])
-        return np.asarray(scaled.T @ scaled + np.diag(2.0 * ridge))
+        matrix = np.asarray(scaled.T @ scaled)
+        matrix.flat[:: len(matrix) + 1] += 2.0 * ridge
+        return matrix
 
     limit = options.get("max_iter", MAX_ITER)
     x, status, steps = minimize(gradient, curvature, rank + bias, options["tol"], limit)

@@ -187,9 +187,8 @@ class Rounded:
         slopes, distances = losses.slopes(residuals, width), np.abs(residuals[near])
         rounding = float(losses.jump[near] @ (distances * (0.5 - distances / width)))
         primal = float(slopes @ residuals) + rounding + 0.5 * float(w @ w)
-        few = not losses.bias and 2 * len(near) <= losses.rank
-        kind, descent = FewNear if few else cls, slopes @ losses.rows - w
-        return kind(losses, plane, width, residuals, near, rounding, primal, descent)
+        descent = slopes @ losses.rows - w
+        return cls(losses, plane, width, residuals, near, rounding, primal, descent)
 
     @property
     def error(self) -> float:
@@ -274,32 +273,6 @@ class Rounded:
     def rounded_to(self, width: float) -> Rounded:
         """Round the losses at the same plane with another width."""
         return Rounded.at(self.losses, self.plane, width, self.residuals)
-
-
-@dataclass(frozen=True)
-class FewNear(Rounded):
-    """Rounded losses without a bias, with many more features than instances within the width."""
-
-    @cached_property
-    def spanned(self) -> tuple[Array, Rounded]:
-        """An orthonormal basis of the rows of these instances, and their losses in it."""
-        losses, near = self.losses, self.near
-        basis, triangle = np.linalg.qr(losses.rows[near].T)
-        rows = np.pad(triangle.T, ((0, 0), (0, 1)))
-        inside = Losses(rows, losses.y[near], losses.lower[near], losses.upper[near])
-        return basis, replace(
-            self,
-            losses=inside,
-            residuals=self.residuals[near],
-            near=np.arange(len(near)),
-            descent=np.append(self.descent @ basis, 0.0),
-        )
-
-    def step(self, fall: float = 1.0) -> Array:
-        """Compute the step in the span of the rows; elsewhere only the weights have curvature."""
-        basis, inside = self.spanned
-        change = Rounded.step(inside, fall) - inside.descent
-        return self.descent + basis @ change[:-1]
 
 
 @dataclass(frozen=True)
@@ -412,13 +385,18 @@ def _better(best: Feasible | None, new: Feasible) -> Feasible:
     return new if best is None or new.relative_gap < best.relative_gap else best
 
 
-def run_newton(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
-    """Solve ``svm_dual`` to a relative duality gap of ``options["tol"]``.
-
-    ``warm`` is the end of an earlier call.  If the gap is not reached, the status is
-    ``"user_limit"``, and the solution is the v with the smallest gap.
-    """
-    return _answer(program.structure, program.values, options, warm)
+def on_cut(
+    answer: Callable[..., Solution], program: Program, options: Mapping[str, Any], warm: Any
+) -> Solution:
+    """Solve ``svm_dual`` by a function, and by it a restricted master over one labeling."""
+    known: Any = program.structure
+    if isinstance(known, SVMDual):
+        return answer(known, program.values, options, warm)
+    (labeling,) = np.asarray(known.labelings, dtype=np.float64)
+    values = svm_dual_parameters(labeling, known.C)
+    solution = answer(SVMDual(known.features, bias=False), values, options, warm)
+    variables, duals = known.answer(labeling * solution.variables["v"], np.ones(1))
+    return replace(solution, variables=variables, duals=duals)
 
 
 def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
@@ -437,7 +415,7 @@ def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any)
         "upper": np.concatenate([box, np.zeros(n_bags)]),
     }
     twice = SVMDual(np.vstack([known.bag_means, known.bag_means]), bias=True)
-    answer = _answer(twice, posed, options, warm)
+    answer = answer_newton(twice, posed, options, warm)
     (a, negated), (low, lowest), (top, highest) = (
         np.split(both, 2)
         for both in (answer.variables["v"], answer.duals["lower"], answer.duals["upper"])
@@ -447,18 +425,14 @@ def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any)
     return replace(answer, variables={"a": a, "a_star": -negated}, duals=duals)
 
 
-def run_newton_on_cut(program: Program, options: Mapping[str, Any], warm: Any) -> Solution:
-    """Solve a restricted master over one labeling, which is its SVM without a bias."""
-    master: Any = program.structure
-    (labeling,) = np.asarray(master.labelings, dtype=np.float64)
-    values = svm_dual_parameters(labeling, master.C)
-    answer = _answer(SVMDual(master.features, bias=False), values, options, warm)
-    variables, duals = master.answer(labeling * answer.variables["v"], np.ones(1))
-    return replace(answer, variables=variables, duals=duals)
+def answer_newton(
+    svm: Any, values: Mapping[str, Array], options: Mapping[str, Any], warm: Any
+) -> Solution:
+    """Solve ``svm_dual`` to a relative duality gap of ``options["tol"]``.
 
-
-def _answer(svm: Any, values: Any, options: Mapping[str, Any], warm: Any) -> Solution:
-    """Run the search on a structure with values of its parameters."""
+    ``warm`` is the end of an earlier call.  If the gap is not reached, the status is
+    ``"user_limit"``, and the solution is the v with the smallest gap.
+    """
     losses, tol = Losses(svm.rows, values["y"], values["lower"], values["upper"]), options["tol"]
     fits = isinstance(warm, Warm) and len(warm.plane) == losses.rank + 1
     best, end, steps = search(
