@@ -31,6 +31,7 @@ PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if BLOCKS.search(
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_on_a_page_runs_in_order(page, tmp_path, monkeypatch):
+    (tmp_path / "referendum").symlink_to(ROOT / "docs/referendum")
     monkeypatch.chdir(tmp_path)
     text, names = page.read_text(encoding="utf-8"), {"__name__": page.stem}
     for block in BLOCKS.finditer(text):
