@@ -347,7 +347,7 @@ class Bags:
             return np.asarray(self.membership @ agrees) / self.sizes[:, None]
         return np.asarray(self.positives_of(labeling) / self.sizes)
 
-    def gaps(self, counts: NDArray[Any], of: Any = slice(None)) -> Array:
+    def gaps(self, counts: NDArray[Any], rows: Any = slice(None)) -> Array:
         r"""Compute :math:`\tilde p_k - p_k` for counts of positives; 0 without a proportion.
 
         Differences within the rounding of proportions are 0, too; a large weight would make them a
@@ -359,7 +359,7 @@ class Bags:
         of : index of bags
             The bags of these counts; by default all bags.
         """
-        gaps = counts / self.sizes[of] - self.proportions[of]
+        gaps = counts / self.sizes[rows] - self.proportions[rows]
         return np.where(np.abs(gaps) > SHARE_UNIT, gaps, 0.0)
 
     @cached_property

@@ -180,7 +180,7 @@ def certify(
     with bar, one_thread(len(features)):
         interval = Interval(tol, time_limit, callback, progress=bar)
         interval.gram_lower = lambda lower: lower - (1.0 - share) * max(lower - least, 0.0)
-        search = SwapSearch.of(problem, interval)
+        search = SwapSearch.from_problem(problem, interval)
         work = _Certification(search)
         reason = work.run(chosen, start, check_random_state(random_state))
     return work.result(reason)

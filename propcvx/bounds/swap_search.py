@@ -46,7 +46,9 @@ class SwapSearch:
     known: dict[bytes, Separator] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, problem: LabelingProblem, interval: Interval, tol: float = 1e-8) -> SwapSearch:
+    def from_problem(
+        cls, problem: LabelingProblem, interval: Interval, tol: float = 1e-8
+    ) -> SwapSearch:
         """Build a search with SVMs to this relative gap."""
         return cls(problem, interval, LabelingSVM(problem.features, problem.C, Solve(tol=tol)))
 

@@ -186,7 +186,9 @@ def load_ballots(
         raise InputError(f"by must be some of {known}, and not all contests, got {by!r}.")
     X, y = votes(table, left)
     codes = [np.unique(table[name], return_inverse=True)[1] for name in by]
-    return BaggedData.of(_scaled(X), y, np.unique(codes, axis=1, return_inverse=True)[1].ravel())
+    return BaggedData.from_labels(
+        _scaled(X), y, np.unique(codes, axis=1, return_inverse=True)[1].ravel()
+    )
 
 
 def _table(name: str, data_home: Any, download: bool) -> Any:
@@ -198,7 +200,7 @@ def _in_given_bags(name: str, data_home: Any, download: bool) -> BaggedData:
     """Load a set with a column of bags."""
     row, table = REAL_SETS[name], _table(name, data_home, download)
     X, y = row.read(table)
-    return BaggedData.of(_scaled(X), y, table[row.bags])
+    return BaggedData.from_labels(_scaled(X), y, table[row.bags])
 
 
 def _scaled(X: Array) -> Array:

@@ -35,7 +35,7 @@ class BaggedData(NamedTuple):
     proportions: dict[Any, float]
 
     @classmethod
-    def of(cls, X: Array, labels: NDArray[Any], bags: NDArray[Any]) -> BaggedData:
+    def from_labels(cls, X: Array, labels: NDArray[Any], bags: NDArray[Any]) -> BaggedData:
         """Build from labeled instances in bags, with their proportions."""
         return cls(X, labels.astype(np.int8), bags, bag_proportions(labels, bags))
 
@@ -98,4 +98,4 @@ def make_two_bags(n_per_bag: int = 100, random_state: Any = None) -> BaggedData:
     counts = [len(disc) for disc in points]
     bags = np.repeat([disc[0] for disc in _DISCS], counts)
     labels = np.repeat([disc[1] for disc in _DISCS], counts)
-    return BaggedData.of(np.vstack(points), labels, bags)
+    return BaggedData.from_labels(np.vstack(points), labels, bags)

@@ -143,7 +143,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
     ) -> tuple[Array, CountLikelihood, Array, float]:
         """Return rows with a total variance of 1, their likelihood, and their mean and unit."""
         features, seen, _ = self._seen(feature_map, bags)
-        likelihood = CountLikelihood.of(seen, bags, self.epsilon)
+        likelihood = CountLikelihood.from_bags(seen, bags, self.epsilon)
         unit = np.sqrt(known_variance(feature_map.features, bags)) or 1.0
         mean = np.average(features, axis=0, weights=seen.relative_weights)
         return (features - mean) / unit, likelihood, mean, unit

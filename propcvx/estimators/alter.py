@@ -231,7 +231,7 @@ class AlterPropSVM(BagClassifier):
         return start, replace(best, exception=exception)
 
     def _certified_form(self) -> dict[str, Any]:
-        instance_loss = resolve("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
+        instance_loss = resolve("instance_loss", self.instance_loss, INSTANCE_LOSSES, "evaluate")
         weighted = bool(np.any(np.not_equal(instance_loss.weights, 1.0)))
         if instance_loss.of_margins is not HINGE.of_margins or weighted:
             return super()._certified_form()
@@ -254,7 +254,7 @@ class AlterPropSVM(BagClassifier):
             "proportion_loss", self.proportion_loss, C_p, self.bag_weights, bags
         )
         C, bags = self.C_ * bags.mean_weight, replace(bags, mean_weight=1.0)
-        instance_loss = resolve("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
+        instance_loss = resolve("instance_loss", self.instance_loss, INSTANCE_LOSSES, "evaluate")
         return PropSVM(bags, C, weights, loss, instance_loss.of_bags(bags))
 
 

@@ -185,7 +185,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         bags = data.bags
         self._store_plane(data.classes, result)
         if not bags.labels.all() and scores.ndim == 1:
-            self._calibration = Calibration.of(scores, bags)
+            self._calibration = Calibration.from_bags(scores, bags)
         numbers = result.labeling - 1 if bags.multiclass else result.labeling > 0
         self.transduction_ = data.classes[numbers.astype(np.intp)]
         self.feature_map_ = feature_map.without_features(data.X)

@@ -55,7 +55,7 @@ class Calibration:
     proportions: Array
 
     @classmethod
-    def of(cls, scores: Array, bags: Bags) -> Calibration:
+    def from_bags(cls, scores: Array, bags: Bags) -> Calibration:
         """Build from the scores of all instances and the bags that have a proportion."""
         seen, instances = bags.of_shares()
         return cls(scores[instances], seen.index, seen.proportions)

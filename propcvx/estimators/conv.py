@@ -156,7 +156,7 @@ class ConvPropSVM(BagClassifier):
     verbose: bool = False
 
     def _meaning_of_parameters(self, bags: Bags) -> dict[str, Any]:
-        feasible = FeasibleLabelings.of(bags, self.epsilon)
+        feasible = FeasibleLabelings.from_bags(bags, self.epsilon)
         return {"epsilon": (feasible.lower.tobytes(), feasible.upper.tobytes())}
 
     def _check_bags(self, bags: Bags) -> None:
@@ -168,7 +168,7 @@ class ConvPropSVM(BagClassifier):
         source, method = f"relaxation {name_of(self.relaxation)}", find_relaxation(self.relaxation)
         rounding = resolve("rounding", self.rounding, ROUNDINGS, "__call__")
         features, mean = feature_map.lifted(self.intercept, bags.weights)
-        feasible = FeasibleLabelings.of(bags, self.epsilon)
+        feasible = FeasibleLabelings.from_bags(bags, self.epsilon)
         weights = 1.0 if bags.weights is None else bags.weights
         C, multiple = self.C_ * bags.mean_weight * weights, float(np.mean(np.square(weights)))
         share = feature_map.share_of_bounds(float(np.max(C)), multiple)

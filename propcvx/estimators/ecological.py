@@ -172,7 +172,7 @@ class EcologicalRegression(BagMeanClassifier):
                 "small and intervals are too narrow; divide weights of a survey by their mean.",
                 PropCVXWarning,
             )
-        return Posterior.of(centered, shares, weights, n_bags, strengths)
+        return Posterior.from_means(centered, shares, weights, n_bags, strengths)
 
     def predict_proba(self, X: Any) -> Array:
         """Predict class probabilities from the regression, clipped from below and normalized.
@@ -273,7 +273,7 @@ class Posterior:
     center: Array | None = None
 
     @classmethod
-    def of(
+    def from_means(
         cls, centered: Array, shares: Array, weights: Array, n_bags: float, strengths: Array
     ) -> Posterior:
         """Build from centered bag means, proportions of the classes, and weights of the bags."""

@@ -44,7 +44,7 @@ class Cells:
     weights: Array
 
     @classmethod
-    def of(cls, groups: Any, X: Any, bags: Bags, sample_weight: Any = None) -> Cells:
+    def from_groups(cls, groups: Any, X: Any, bags: Bags, sample_weight: Any = None) -> Cells:
         """Read groups: a column, several columns, or a function of X; and weights, if any."""
         n = bags.n_instances
         weights = np.ones(n) if sample_weight is None else as_vector(sample_weight, n)

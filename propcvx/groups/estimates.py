@@ -82,7 +82,7 @@ def expected(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabe
             f"positive, got one of {classes}."
         )
     probabilities = estimator.predict_proba(X)[:, 1]
-    return GivenCounts.of(probabilities, feasible).means()
+    return GivenCounts.from_probabilities(probabilities, feasible).means()
 
 
 def resampled(
@@ -186,5 +186,5 @@ def _resample(
 ) -> Array:
     """Sum the weights of positives in the cells for one draw."""
     with suppress_warnings(PropCVXWarning):
-        positive = GivenCounts.of(draw(random), feasible).draw(random)
+        positive = GivenCounts.from_probabilities(draw(random), feasible).draw(random)
     return np.asarray(cells.of_cells @ (cells.weights * positive))[None]

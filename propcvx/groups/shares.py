@@ -209,8 +209,8 @@ def group_shares(
     several = groups if isinstance(groups, Mapping) else {"groups": groups}
     others = {"estimator": estimator, "y_true": y_true, "sample_weight": sample_weight}
     check_same_order({"X": X, "y": y, **several, **others})
-    cells = Cells.of(groups, X, Bags.from_target(y), sample_weight)
-    feasible = FeasibleLabelings.of(cells.bags, epsilon)
+    cells = Cells.from_groups(groups, X, Bags.from_target(y), sample_weight)
+    feasible = FeasibleLabelings.from_bags(cells.bags, epsilon)
     weighted = cells.sets @ sp.diags_array(cells.weights)
     weights, counts = weighted.sum(axis=1), np.empty((0, weighted.shape[0]))
     bounds = cells.sharp(feasible.lower, feasible.upper)

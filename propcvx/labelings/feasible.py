@@ -124,7 +124,7 @@ class FeasibleLabelings:
     Examples
     --------
     >>> from propcvx import bag_target
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> feasible.best(np.array([0.5, 0.1, -1.0]))  # the largest sum of y_i times score
     array([ 1., -1., -1.])
     >>> len(list(feasible.enumerate()))
@@ -136,12 +136,12 @@ class FeasibleLabelings:
     upper: Indices
 
     @classmethod
-    def of(cls, bags: Bags, epsilon: Any) -> FeasibleLabelings:
+    def from_bags(cls, bags: Bags, epsilon: Any) -> FeasibleLabelings:
         """Build all labelings with proportions within ``epsilon``; see ``Bags.count_range``."""
         return cls(bags, *bags.count_range(epsilon))
 
     @classmethod
-    def allowed_by(cls, loss: ProportionLoss, bags: Bags) -> FeasibleLabelings:
+    def from_loss(cls, loss: ProportionLoss, bags: Bags) -> FeasibleLabelings:
         """Build all labelings with the known labels and a finite loss of the proportions."""
         (lower, upper), (positive, negative) = loss.allowed(bags), bags.known_counts
         return cls(bags, np.maximum(lower, positive), np.minimum(upper, bags.sizes - negative))
@@ -149,7 +149,7 @@ class FeasibleLabelings:
     @classmethod
     def nearest(cls, bags: Bags) -> FeasibleLabelings:
         """Build the labelings with the counts nearest to each bag's proportion; never empty."""
-        return cls.of(bags, "rounding")
+        return cls.from_bags(bags, "rounding")
 
     def best(self, scores: Array) -> Array:
         r"""Solve :math:`\max_{y \in \mathcal{Y}} \sum_i s_i y_i` by sorting.

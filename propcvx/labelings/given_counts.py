@@ -89,13 +89,13 @@ class GivenCounts:
     shift: Array
 
     @classmethod
-    def of(cls, probabilities: Array, feasible: FeasibleLabelings) -> GivenCounts:
-        """From probabilities without any shares, in the order of the rows."""
-        return cls.of_odds(log_odds(probabilities, feasible.bags.labels), feasible)
+    def from_probabilities(cls, probabilities: Array, feasible: FeasibleLabelings) -> GivenCounts:
+        """Build from independent probabilities, in the order of the rows."""
+        return cls.from_odds(log_odds(probabilities, feasible.bags.labels), feasible)
 
     @classmethod
-    def of_odds(cls, odds: Array, feasible: FeasibleLabelings) -> GivenCounts:
-        """From log odds without any shares, in the order of the rows."""
+    def from_odds(cls, odds: Array, feasible: FeasibleLabelings) -> GivenCounts:
+        """Build from independent log odds, in the order of the rows."""
         index, lower, upper = feasible.bags.index, feasible.lower, feasible.upper
         return cls(index, lower, upper, odds, shifts_into(odds, index, lower, upper))
 
@@ -212,7 +212,7 @@ class CountLikelihood:
     --------
     >>> from propcvx import Bags, bag_target
     >>> bags = Bags.from_target(bag_target([0, 0], [0.5]))
-    >>> value, means = CountLikelihood.of(bags, bags, 0.0).value_and_means(np.zeros(2))
+    >>> value, means = CountLikelihood.from_bags(bags, bags, 0.0).value_and_means(np.zeros(2))
     >>> round(float(np.exp(value)), 4), means
     (0.5, array([0.5, 0.5]))
     """
@@ -221,7 +221,7 @@ class CountLikelihood:
     weights_of_bags: Array
 
     @classmethod
-    def of(cls, seen: Bags, bags: Bags, epsilon: Any) -> CountLikelihood:
+    def from_bags(cls, seen: Bags, bags: Bags, epsilon: Any) -> CountLikelihood:
         """From bags in which known labels are apart, and those they are from, with a tolerance."""
         known = np.bincount(seen.index, seen.labels != 0) > 0
         positive = np.bincount(seen.index, seen.labels > 0).astype(int)
@@ -252,5 +252,5 @@ class CountLikelihood:
         The derivative by :math:`s_i` is :math:`\omega_k (\bar t_i - 1 / (1 + e^{-s_i}))`, which is
         Fisher's identity.
         """
-        logs, means = GivenCounts.of_odds(scores, self.feasible).log_probabilities_and_means()
+        logs, means = GivenCounts.from_odds(scores, self.feasible).log_probabilities_and_means()
         return float(self.weights_of_bags @ logs), means

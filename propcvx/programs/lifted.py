@@ -43,7 +43,7 @@ class Lifting:
     rows: sp.csr_array = field(repr=False)
 
     @classmethod
-    def of(cls, feasible: FeasibleLabelings) -> Lifting:
+    def from_feasible(cls, feasible: FeasibleLabelings) -> Lifting:
         """Build the constraints from the counts and the known labels of bags."""
         ranges = _ranges(feasible)
         ones, unit = np.ones((feasible.bags.n_instances, 1)), sp.eye_array(len(feasible.bags.index))
@@ -121,7 +121,7 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Progr
     Examples
     --------
     >>> from propcvx import Bags, bag_target
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(lifted_svm(np.array([[-1.0], [0.0], [1.0]]), feasible, 1.0))
     lifted_svm (eq:convex_1): semidefinite program
       minimize    sum(t)
@@ -172,7 +172,7 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> 
     Examples
     --------
     >>> from propcvx import Bags, bag_target
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(lifted_svm_dual(np.array([[-1.0], [0.0], [1.0]]), feasible, 1.0))
     lifted_svm_dual (eq:convex_1): semidefinite program
       maximize    sum(alpha) - 0.5 * sum(diagonal)
@@ -182,7 +182,7 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> 
       variables   alpha (3), diagonal (4)
     """  # noqa: E501
     n, r = features.shape
-    lifting = Lifting.of(feasible)
+    lifting = Lifting.from_feasible(feasible)
     F, W = cp.Constant(features, name="F"), cp.Constant(lifting.span, name="W")
     alpha, diagonal = cp.Variable(n, name="alpha"), cp.Variable(n + 1, name="diagonal")
     weighted = W[1:].T @ cp.multiply(cp.reshape(alpha, (n, 1), order="F"), F)
@@ -231,7 +231,7 @@ def lifted_quadratic(quadratic: Array, feasible: FeasibleLabelings) -> Program:
     Examples
     --------
     >>> from propcvx import Bags, bag_target
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(lifted_quadratic(np.eye(3), feasible))
     lifted_quadratic (eq:concave): semidefinite program
       maximize    sum(Q * (W @ U @ W.T)[1:4, 1:4])
@@ -250,7 +250,7 @@ def lifted_quadratic(quadratic: Array, feasible: FeasibleLabelings) -> Program:
 
 def lifted_matrix(feasible: FeasibleLabelings) -> tuple[cp.Expression, dict[str, cp.Constraint]]:
     """Express the matrix X of :func:`lifted_svm` in its variable U, and its constraints."""
-    lifting = Lifting.of(feasible)
+    lifting = Lifting.from_feasible(feasible)
     m = lifting.span.shape[1]
     U = cp.Variable((m, m), PSD=True, name="U")
     W = cp.Constant(lifting.span, name="W")
@@ -318,7 +318,7 @@ def diffrac(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
     Examples
     --------
     >>> from propcvx import Bags, bag_target
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(diffrac(np.array([[-1.0], [0.0], [1.0]]), feasible, 1.0))
     diffrac (eq:convex_1): semidefinite program
       minimize    sum(A * (W @ U @ W.T)[1:4, 1:4])

@@ -96,7 +96,7 @@ class Program:
             )
 
     @classmethod
-    def of(cls, problem: Program | cp.Problem) -> Program:
+    def from_problem(cls, problem: Program | cp.Problem) -> Program:
         """Convert a problem of CVXPY to a program; return a program unchanged."""
         if isinstance(problem, cls):
             return problem

@@ -196,7 +196,7 @@ def constrained_psvm(
     --------
     >>> from propcvx import Bags, bag_target
     >>> bags = Bags.from_target(bag_target([0, 0, 0], [1 / 3]))
-    >>> feasible, features = FeasibleLabelings.of(bags, 0.0), np.array([[-1.0], [0.0], [1.0]])
+    >>> feasible, features = FeasibleLabelings.from_bags(bags, 0), np.array([[-1.0], [0.0], [1.0]])
     >>> print(constrained_psvm(features, feasible, 1.0, value=3.0))
     constrained_psvm (eq:convex_1): mixed-integer quadratic program
       minimize    0.5 * sum_squares(w) + 1 * sum(xi)

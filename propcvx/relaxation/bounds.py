@@ -175,7 +175,7 @@ def relaxation_lower_bound(alpha: Array, oracle: Oracle, C: Weight) -> float:
     >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.feasible import FeasibleLabelings
     >>> from propcvx.relaxation.oracles import ExhaustiveOracle
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0], [0.5])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0], [0.5])), 0.0)
     >>> oracle = ExhaustiveOracle(np.array([[-1.0], [1.0]]), feasible)
     >>> relaxation_lower_bound(np.array([0.5, 0.5]), oracle, 1.0)
     0.5

@@ -118,7 +118,7 @@ def compare_relaxations(
     data = TrainingData.of(method, X, y)
     feature_map = data.feature_map(method)
     (features, _), share = feature_map.lifted(intercept), feature_map.share_of_bounds(C)
-    feasible = FeasibleLabelings.of(data.bags, epsilon)
+    feasible = FeasibleLabelings.from_bags(data.bags, epsilon)
     true = None if y_true is None else check_labeling("y_true", y_true, len(features))
     rows: list[Row] = []
     for name, relaxation in found.items():

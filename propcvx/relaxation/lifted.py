@@ -47,7 +47,7 @@ class Lifted(Relaxation):
     def _relax(
         self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
     ) -> Rounds:
-        lifting = Lifting.of(feasible)
+        lifting = Lifting.from_feasible(feasible)
         inside = lifting.span.shape[1]
         check_order(inside + features.shape[1], self.max_order)
         answer = solve(lifted_svm_dual(features, feasible, C))
@@ -127,7 +127,7 @@ class Diffrac(Relaxation):
     def _relax(
         self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
     ) -> Rounds:
-        lifting = Lifting.of(feasible)
+        lifting = Lifting.from_feasible(feasible)
         check_order(lifting.span.shape[1], self.max_order)
         answer = solve(diffrac(features, feasible, C))
         multipliers = answer.duals["diagonal"], answer.duals.get("products")

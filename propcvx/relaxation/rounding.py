@@ -87,7 +87,7 @@ def by_bags(scores: Array, feasible: FeasibleLabelings) -> float:
     --------
     >>> from propcvx import Bags, bag_target
     >>> bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.0, 0.5]))
-    >>> by_bags(np.array([1.0, 1.0, 1.0, -1.0]), FeasibleLabelings.of(bags, 0.0))
+    >>> by_bags(np.array([1.0, 1.0, 1.0, -1.0]), FeasibleLabelings.from_bags(bags, 0.0))
     -1.0
     """
     bags, instances = feasible.bags.of_shares()

@@ -202,7 +202,7 @@ def solve(
     0.222 0.667 optimal
     """
     once = Solve(solver, tol, options, residuals, warn)
-    return once(Program.of(program), warm_start=warm_start, time_limit=time_limit)
+    return once(Program.from_problem(program), warm_start=warm_start, time_limit=time_limit)
 
 
 def _check_parameters(program: Program) -> None:

@@ -216,7 +216,7 @@ def proportion_term(
     bags : Bags
     """
     check_number("C_p", C_p, least=0.0)
-    loss = resolve(argument, loss, PROPORTION_LOSSES, "of").keyed(bags)
+    loss = resolve(argument, loss, PROPORTION_LOSSES, "evaluate").keyed(bags)
     if loss.dead_zone is None:
         bags.check_known("rounding" if loss.epsilon is None else loss.epsilon)
     return loss, C_p * bag_weights(weights, bags)

@@ -54,7 +54,7 @@ class EigenvalueOracle(BaseOracle):
 
     @cached_property
     def _lifting(self) -> Lifting:
-        return Lifting.of(self.feasible)
+        return Lifting.from_feasible(self.feasible)
 
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
@@ -112,7 +112,7 @@ class SemidefiniteOracle(BaseOracle):
 
     @cached_property
     def _lifting(self) -> Lifting:
-        return Lifting.of(self.feasible)
+        return Lifting.from_feasible(self.feasible)
 
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""

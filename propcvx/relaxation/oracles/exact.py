@@ -30,7 +30,7 @@ class ExhaustiveOracle(BaseOracle):
     --------
     >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.feasible import FeasibleLabelings
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> features = np.array([[-1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
     >>> ExhaustiveOracle(features, feasible)(np.ones(3)).labeling
     array([ 1., -1., -1.])
@@ -63,7 +63,7 @@ class DirectionSweepOracle(BaseOracle):
     --------
     >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.feasible import FeasibleLabelings
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> features = np.array([[-1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
     >>> DirectionSweepOracle(features, feasible)(np.ones(3)).labeling
     array([ 1., -1., -1.])

@@ -75,7 +75,7 @@ class CoordinateOracle(BaseOracle):
     --------
     >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.feasible import FeasibleLabelings
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> features = np.array([[-1.0, 0.0], [1.0, 1.0], [2.0, 1.0]])
     >>> CoordinateOracle.on_features(features, feasible)(np.ones(3)).labeling
     array([ 1., -1., -1.])
