@@ -445,7 +445,7 @@ def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable,
     >>> {bag: round(width, 3) for bag, width in sampling_epsilon(y).items()}
     {'a': 0.49, 'b': 0.098}
     """
-    check_number("level", level, above=0.0, below=1.0)
+    check_number("level", level, 0.0, 1.0)
     bags = Bags.from_target(y)
     return bags.keyed(counts.sampling_widths(bags, level))
 

@@ -88,7 +88,7 @@ def epsilons(
         word = check_choice("epsilon", epsilon, words)
         return 0.5 / bags.sizes if word == "rounding" else sampling_widths(bags)
     if not hasattr(epsilon, "__len__"):
-        return np.full(bags.n_bags, check_number("epsilon", epsilon, least=0.0, most=most))
+        return np.full(bags.n_bags, check_number("epsilon", epsilon, 0.0, most, closed="both"))
     number = f"one number of at least 0 and at most {most:g}"
     wanted = f"{number}, or one for each of the {bags.n_bags} bags"
     return bags.each("epsilon", epsilon, wanted, 0.0, most)

@@ -146,7 +146,7 @@ class BagShuffleSplit(BagKFold):
                 "y must have at least 2 bags to hold some out, with a proportion where any has "
                 f"one, got {n_known}."
             )
-        share = check_number("test_size", self.test_size, above=0.0, most=1.0)
+        share = check_number("test_size", self.test_size, 0.0, 1.0, closed="right")
         first = min(max(round(share * n_known), 1), n_known - 1)
         others = round(share * (n_bags - n_known))
         _warn_if_few(n_bags, first + others)

@@ -163,9 +163,9 @@ def certify(
             "X must be instances, or a fitted ConvPropSVM or AlterPropSVM; of a pipeline call "
             f"certify(model[-1], model[:-1].transform(X), y), got {X!r:.200}."
         )
-    check_number("C", C, above=0.0)
-    check_number("tol", tol, least=0.0)
-    check_number("time_limit", time_limit, above=0.0)
+    check_number("C", C, low=0.0)
+    check_number("tol", tol, low=0.0, closed="left")
+    check_number("time_limit", time_limit, low=0.0)
     method = KernelMethod(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
     data = TrainingData.of(method, X, y)
     loss, weights = _checked_term(data.bags, epsilon, loss, C_p, bag_weights)

@@ -142,7 +142,7 @@ def bags_with_proportions(
     negative = random.permutation(np.flatnonzero(~above))
     members: list[Indices] = []
     while True:
-        share = check_number("draw", draw(random), least=0.0, most=1.0)
+        share = check_number("draw", draw(random), 0.0, 1.0, closed="both")
         count = round(share * size)
         if count > len(positive) or size - count > len(negative):
             break

@@ -149,8 +149,8 @@ class AggregateLogisticRegression(OneProgramClassifier):
         return (features - mean) / unit, likelihood, mean, unit
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        ridge = check_number("ridge", self.ridge, above=0.0)
-        tol = check_number("tol", self.tol, least=0.0)
+        ridge = check_number("ridge", self.ridge, low=0.0)
+        tol = check_number("tol", self.tol, low=0.0, closed="left")
         limits: Any = {"tol": tol, "max_iter": check_count("max_iter", self.max_iter)}
         rows, likelihood, mean, unit = self._standardize(feature_map, bags)
         if equal := self._warns_of_equal_shares(likelihood.feasible.bags):

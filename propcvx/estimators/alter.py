@@ -244,8 +244,8 @@ class AlterPropSVM(BagClassifier):
         scaled = isinstance(self.C_p, str) and self.C_p == "scale"
         C_p: Any = RATIO * self.C_ * bags.mean_weight if scaled else self.C_p
         self.C_p_ = C_p
-        check_number("init_weight", self.init_weight, least=0.0, below=1.0)
-        check_number("tol", self.tol, least=0.0)
+        check_number("init_weight", self.init_weight, 0.0, 1.0, closed="left")
+        check_number("tol", self.tol, low=0.0, closed="left")
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter)
         if self.annealing != "auto":

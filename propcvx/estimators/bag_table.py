@@ -211,7 +211,7 @@ def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
             "whole bags (propcvx.dask.sample_bags) if they do not fit into memory."
         )
     means = validate_data(estimator, table.means, dtype=np.float64, ensure_min_samples=2)
-    check_number("solver_tol", estimator.solver_tol, above=0.0)
+    check_number("solver_tol", estimator.solver_tol, low=0.0)
     if estimator.kernel != "linear":
         raise InputError(
             f"kernel must be 'linear' where the instances are not all in memory, got "

@@ -113,7 +113,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
 
     def _fit_to(self, data: TrainingData) -> BagClassifier:
         """Run the method on data that other fits may share, and store the result."""
-        check_number("solver_tol", self.solver_tol, above=0.0)
+        check_number("solver_tol", self.solver_tol, low=0.0)
         self._check_bags(data.bags)
         with one_thread(data.bags.n_instances):
             feature_map = data.feature_map(self)

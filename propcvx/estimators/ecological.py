@@ -157,7 +157,7 @@ class EcologicalRegression(BagMeanClassifier):
     def _posterior(self, centered: Array, shares: Array, weights: Array, apart: Bags) -> Posterior:
         """Compute the posterior of the plane over the candidate strengths."""
         if not isinstance(self.ridge, str):
-            strengths = np.array([check_number("ridge", self.ridge, least=0.0)])
+            strengths = np.array([check_number("ridge", self.ridge, low=0.0, closed="left")])
         elif self.ridge == "evidence":
             strengths = STRENGTHS
         else:

@@ -76,7 +76,7 @@ class ProportionScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             If no column is correlated with the proportions, for example because they are equal;
             all weights are then 1.
         """
-        check_number("power", self.power, least=0.0)
+        check_number("power", self.power, low=0.0, closed="left")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         bags, instances = Bags.from_target(y).of_shares()
         check_same_length(X, y)

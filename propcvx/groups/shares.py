@@ -218,8 +218,8 @@ def group_shares(
     if estimator is not None:
         columns["estimate"] = weighted @ expected(estimator, X, y, feasible)
     if n_draws:
-        check_count("n_draws", n_draws, least=FEW)
-        check_number("level", level, above=0.0, below=1.0)
+        check_count("n_draws", n_draws, low=FEW)
+        check_number("level", level, 0.0, 1.0)
         settings: dict[str, Any] = {
             "random_state": random_state,
             "n_jobs": n_jobs,

@@ -385,7 +385,7 @@ def epsilon_insensitive(epsilon: Any) -> ProportionLoss:
     array([0.2, 0. ])
     """
     if not hasattr(epsilon, "__len__"):
-        check_number("epsilon", epsilon, least=0.0, most=1.0)
+        check_number("epsilon", epsilon, 0.0, 1.0, closed="both")
     return ProportionLoss("epsilon_insensitive", np.abs, cp.abs, dead_zone=epsilon)
 
 

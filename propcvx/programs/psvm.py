@@ -104,7 +104,7 @@ def psvm(
     """
     n, total = len(features), float(np.broadcast_to(C, len(features)).sum())
     if value is not None:
-        check_number("value", value, above=0.0)
+        check_number("value", value, low=0.0)
     _warn_if_short(features, total, value)
     most = min(total, np.inf if value is None else value)
     M = cp.Constant(big_constants(features, most, bias), name="M")

@@ -111,8 +111,8 @@ def compare_relaxations(
     diffrac done 0.656
     lifted done 0.656
     """
-    check_number("time_limit", time_limit, above=0.0)
-    check_number("C", C, above=0.0)
+    check_number("time_limit", time_limit, low=0.0)
+    check_number("C", C, low=0.0)
     method = KernelMethod(**kernel)
     found = by_name(relaxations, lambda each: find_relaxation(each, "relaxations"))
     data = TrainingData.of(method, X, y)

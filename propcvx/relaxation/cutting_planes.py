@@ -70,7 +70,7 @@ class CuttingPlanes(Relaxation):
     ) -> Rounds:
         r"""Run Algorithm 2 from :math:`\alpha = 1 / N`; the vectors of M are the labelings."""
         check_count("max_cuts", self.max_cuts)
-        tol = check_number("tol", self.tol, least=0.0) * float(np.mean(C))
+        tol = check_number("tol", self.tol, low=0.0, closed="left") * float(np.mean(C))
         master = resolve("master", self.master, MASTERS, "__call__")(features, C, solve)
         oracle = resolve("oracle", self.oracle, ORACLES, "__call__")(features, feasible)
         source = getattr(oracle, "__name__", type(oracle).__name__)

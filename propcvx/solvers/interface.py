@@ -82,7 +82,7 @@ class Solve:
     time_limit: float = np.inf
 
     def __post_init__(self) -> None:
-        check_number("tol", self.tol, above=0.0)
+        check_number("tol", self.tol, low=0.0)
         check_seconds("time_limit", self.time_limit)
 
     def __call__(

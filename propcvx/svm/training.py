@@ -215,7 +215,7 @@ def proportion_term(
         Factor of ``C_p`` for each bag, see :func:`bag_weights`.
     bags : Bags
     """
-    check_number("C_p", C_p, least=0.0)
+    check_number("C_p", C_p, low=0.0, closed="left")
     loss = resolve(argument, loss, PROPORTION_LOSSES, "evaluate").keyed(bags)
     if loss.dead_zone is None:
         bags.check_known("rounding" if loss.epsilon is None else loss.epsilon)

@@ -115,7 +115,7 @@ class AxesOracle(BaseOracle):
     variance: float = 0.9
 
     def __post_init__(self) -> None:
-        check_number("variance", self.variance, above=0.0, most=1.0)
+        check_number("variance", self.variance, 0.0, 1.0, closed="right")
 
     @cached_property
     def _along_axes(self) -> CoordinateOracle:
