@@ -49,7 +49,8 @@ def check_number(
     numeric = isinstance(value, float | int | np.floating | np.integer)
     finite = numeric and not isinstance(value, bool) and np.isfinite(value)
     left, right = closed in ("left", "both"), closed in ("right", "both")
-    if not (finite and (low < value < high or left and value == low or right and value == high)):
+    closed_ends = [low] * left + [high] * right
+    if not (finite and (low < value < high or value in closed_ends)):
         bounds = ("at least" if left else "above", low), ("at most" if right else "below", high)
         limits = " and ".join(f"{word} {limit:g}" for word, limit in bounds if np.isfinite(limit))
         interval = f" {limits}" * bool(limits) + alternative

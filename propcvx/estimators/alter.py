@@ -192,19 +192,19 @@ class AlterPropSVM(BagClassifier):
         loop = partial(alternate, problem, step, tol=self.tol, max_iter=self.max_iter)
         seeds = [random.randint(2**31) for _ in starts]
         shared = isinstance(step, RememberedStep) and len(features) <= TEACHING_SIZE[0]
-        alone = len(starts) == 1 or shared
-        results = Parallel(n_jobs=1 if alone else self.n_jobs, return_as="generator")(
+        is_sequential = len(starts) == 1 or shared
+        results = Parallel(n_jobs=1 if is_sequential else self.n_jobs, return_as="generator")(
             delayed(_descent)(start, seed, problem, features, loop)
             for start, seed in zip(starts, seeds, strict=True)
         )
-        shown = tqdm(results, desc="starts", total=len(starts), disable=not self.verbose)
-        start, best = self._best(zip(starts, shown, strict=True))
-        together = bags.membership.T @ (bags.sizes > 1).astype(float) > 0.0
-        undecided = (together & (bags.labels == 0)).any()
+        progress = tqdm(results, desc="starts", total=len(starts), disable=not self.verbose)
+        start, best = self._best(zip(starts, progress, strict=True))
+        has_companions = bags.membership.T @ (bags.sizes > 1).astype(float) > 0.0
+        undecided = (has_companions & (bags.labels == 0)).any()
         if not (start.is_method and self.init_weight and undecided):
             return best
-        first = start.fitted(features, problem.bags)
-        return _averaged(best, first, self.init_weight, features, bags)
+        first = start.fit(features, problem.bags)
+        return _average(best, first, self.init_weight, features, bags)
 
     def _best(self, descents: Iterable[tuple[Start, Fitted]]) -> tuple[Start, Fitted]:
         """Return the best result of the starts that were finished, and its start.
@@ -223,8 +223,8 @@ class AlterPropSVM(BagClassifier):
                 raise
             exception = failure
         self.init_objectives_ = np.array([result.objective for _, result in results])
-        least = self.init_objectives_.min()
-        equal = self.init_objectives_ <= least + 2.0 * self.solver_tol * abs(least)
+        lowest = self.init_objectives_.min()
+        equal = self.init_objectives_ <= lowest + 2.0 * self.solver_tol * abs(lowest)
         ties = [result for result, tied in zip(results, equal, strict=True) if tied]
         start, best = min(ties, key=lambda result: not result[0].is_method)
         self.init_, self.n_iter_ = start.init, len(best.history)
@@ -292,7 +292,7 @@ def _size(scores: Array, bags: Bags) -> float:
     return float(np.sqrt(np.average(np.square(scores), weights=bags.relative_weights)))
 
 
-def _averaged(result: Fitted, first: Fitted, share: float, features: Array, bags: Bags) -> Fitted:
+def _average(result: Fitted, first: Fitted, share: float, features: Array, bags: Bags) -> Fitted:
     """Average the scores of a classifier with the scores of another, scaled to the same size.
 
     Parameters
@@ -304,7 +304,7 @@ def _averaged(result: Fitted, first: Fitted, share: float, features: Array, bags
     features : array
     bags : Bags
     """
-    size, size_of_first = (_size(each.scores(features), bags) for each in (result, first))
+    size, size_of_first = (_size(fit.scores(features), bags) for fit in (result, first))
     if not size or not size_of_first:
         return result
     times = share * size / size_of_first

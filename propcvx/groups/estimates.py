@@ -26,7 +26,7 @@ from propcvx.errors import (
     suppress_warnings,
     warn,
 )
-from propcvx.estimators.fit_check import predicted
+from propcvx.estimators.fit_check import predict_held_out
 from propcvx.groups.cells import Cells
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.given_counts import GivenCounts
@@ -175,7 +175,7 @@ def of_drawn_bags(
     named = dict(y.dtype.metadata or {}) | {"ids": bags.names(bags.codes[drawn])}
     target = y[rows].astype(target_dtype(classes=y["proportion"].shape[1:], metadata=named))
     target["bag"] = place
-    return predicted(classifier, X, target, rows, np.arange(len(y)))[1]
+    return predict_held_out(classifier, X, target, rows, np.arange(len(y)))[1]
 
 
 def _resample(

@@ -316,9 +316,9 @@ class ProportionLoss:
                 "dead_zone, as the loss would not be convex."
             )
 
-    def keyed(self, bags: Bags) -> ProportionLoss:
+    def key_by_id(self, bags: Bags) -> ProportionLoss:
         """Key the values of each bag by its id, so that the loss is valid for any subset."""
-        epsilon, dead_zone = bags.keyed(self.epsilon), bags.keyed(self.dead_zone)
+        epsilon, dead_zone = bags.key_by_id(self.epsilon), bags.key_by_id(self.dead_zone)
         return replace(self, epsilon=epsilon, dead_zone=dead_zone)
 
     def of_counts(self, bags: Bags, counts: Indices, rows: Any = slice(None)) -> Array:
