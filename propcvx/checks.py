@@ -126,18 +126,18 @@ def as_vector(values: Any, length: int | None = None) -> Array | None:
 
 def check_labeling(argument: str, labeling: Any, n_instances: int) -> Array:
     """Check a label -1 or +1 of each instance."""
-    given = as_vector(labeling, n_instances)
-    if given is None or not np.isin(given, (-1.0, 1.0)).all():
+    values = as_vector(labeling, n_instances)
+    if values is None or not np.isin(values, (-1.0, 1.0)).all():
         raise InputError(
             f"{argument} must be a labeling of -1 and +1, shape ({n_instances},), got "
             f"{labeling!r:.200}."
         )
-    return given
+    return values
 
 
 def check_same_order(arguments: Mapping[str, Any]) -> None:
     """Raise if two pandas objects have the same index in two orders."""
-    tables = {name: given.index for name, given in arguments.items() if hasattr(given, "iloc")}
+    tables = {name: table.index for name, table in arguments.items() if hasattr(table, "iloc")}
     for first, name in combinations(tables, 2):
         one, other = tables[first], tables[name]
         if len(one) == len(other) and not one.equals(other) and set(one) == set(other):

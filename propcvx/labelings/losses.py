@@ -239,8 +239,8 @@ def best_offset(residuals: Array, lower: Array, upper: Array) -> float:
     slopes = np.cumsum((upper - lower)[order]) - upper.sum()
     flat = 1e-12 * max(slopes[-1], float(upper.sum()))
     first, last = np.searchsorted(slopes, [-flat, flat], side="right")
-    ends = residuals[order[np.minimum([first, last], len(order) - 1)]]
-    return float(ends.mean())
+    edges = residuals[order[np.minimum([first, last], len(order) - 1)]]
+    return float(edges.mean())
 
 
 def best_regression_bias(

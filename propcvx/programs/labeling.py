@@ -317,5 +317,5 @@ def allowed_counts(z: cp.Variable, bags: Bags, loss: ProportionLoss) -> dict[str
 
 def known_labels(z: cp.Variable, bags: Bags) -> cp.Constraint:
     """Constrain booleans z so that :math:`2 z - 1` agrees with the known labels."""
-    known = cp.Constant(bags.labels != 0, name="known")
-    return cp.multiply(known, z) == cp.Constant(bags.labels > 0, name="positive")
+    is_known = cp.Constant(bags.labels != 0, name="known")
+    return cp.multiply(is_known, z) == cp.Constant(bags.labels > 0, name="positive")

@@ -77,10 +77,10 @@ class Lifting:
         if products is not None:
             product = self.ranges.T @ np.maximum(products, 0.0) @ self.rows
             lifted += (product + product.T) / 2
-        inside = self.span.T @ lifted @ self.span
+        projection = self.span.T @ lifted @ self.span
         size, order = float(np.linalg.norm(lifted)), len(diagonal)
         error = order * np.finfo(float).eps * size
-        return float(diagonal.sum()) + order * (float(np.linalg.eigvalsh(inside)[-1]) + error)
+        return float(diagonal.sum()) + order * (float(np.linalg.eigvalsh(projection)[-1]) + error)
 
 
 def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
@@ -430,8 +430,8 @@ def mixture(lifted: Array) -> tuple[Array, Array]:
            [0., 1.]]))
     """
     values, vectors = np.linalg.eigh(lifted / lifted[0, 0])
-    kept = values > values[-1] * 1e-9
-    factor = vectors[:, kept] * np.sqrt(values[kept])
+    mask = values > values[-1] * 1e-9
+    factor = vectors[:, mask] * np.sqrt(values[mask])
     count = factor.shape[1]
     first = np.linalg.norm(factor[0]) / np.sqrt(count)
     mirror = factor[0] - first
@@ -449,8 +449,8 @@ def _span(feasible: FeasibleLabelings) -> sp.csr_array:
         free = 1 + np.flatnonzero((bags.index == bag) & (bags.labels == 0))
         basis = np.eye(len(free))
         if exact[bag] and len(free):
-            known = bags.labels[bags.index == bag].sum()
-            particular[free] = (2 * feasible.lower[bag] - bags.sizes[bag] - known) / len(free)
+            label_sum = bags.labels[bags.index == bag].sum()
+            particular[free] = (2 * feasible.lower[bag] - bags.sizes[bag] - label_sum) / len(free)
             basis = helmert(len(free)).T
         blocks.append(unit[:, free] @ sp.csc_array(basis))
     first = particular[:, None] / np.linalg.norm(particular)
@@ -461,9 +461,9 @@ def _ranges(feasible: FeasibleLabelings) -> sp.csr_array:
     bags, inexact = feasible.bags, feasible.lower < feasible.upper
     sizes, sums = bags.sizes, sp.csr_array(bags.membership)
     positive, negative = bags.known_counts
-    least = np.flatnonzero(inexact & (feasible.lower > positive))
-    most = np.flatnonzero(inexact & (feasible.upper < sizes - negative))
-    low, high = (2.0 * feasible.lower - sizes)[least], (2.0 * feasible.upper - sizes)[most]
-    at_least = sp.hstack([-low[:, None], sums[least]])
-    at_most = sp.hstack([high[:, None], -sums[most]])
+    low_bags = np.flatnonzero(inexact & (feasible.lower > positive))
+    high_bags = np.flatnonzero(inexact & (feasible.upper < sizes - negative))
+    low, high = (2.0 * feasible.lower - sizes)[low_bags], (2.0 * feasible.upper - sizes)[high_bags]
+    at_least = sp.hstack([-low[:, None], sums[low_bags]])
+    at_most = sp.hstack([high[:, None], -sums[high_bags]])
     return sp.csr_array(sp.vstack([at_least, at_most]))

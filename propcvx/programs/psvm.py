@@ -106,8 +106,8 @@ def psvm(
     if value is not None:
         check_number("value", value, low=0.0)
     _warn_if_short(features, total, value)
-    most = min(total, np.inf if value is None else value)
-    M = cp.Constant(big_constants(features, most, bias), name="M")
+    limit = min(total, np.inf if value is None else value)
+    M = cp.Constant(big_constants(features, limit, bias), name="M")
     z = cp.Variable(n, boolean=True, name="z")
     objective, constraints = _separator_of_labels(features, z, M, C, bias)
     gaps, omega = gaps_of_proportions(z, bags), cp.Constant(weights, name="omega")

@@ -129,10 +129,10 @@ class FeasibleRounding:
         """Round M to the best of some feasible labelings and its SVM."""
         svm = LabelingSVM(features, C)
         best = svm.best(candidates_of(result, feasible))
-        return alternated(best, svm, feasible) if self.polished else best
+        return alternate_labels(best, svm, feasible) if self.polished else best
 
 
-def alternated(start: Separator, svm: LabelingSVM, feasible: FeasibleLabelings) -> Separator:
+def alternate_labels(start: Separator, svm: LabelingSVM, feasible: FeasibleLabelings) -> Separator:
     """Alternate between feasible labels and SVM, as Algorithm 1 at C, while the value improves.
 
     Parameters
@@ -145,8 +145,8 @@ def alternated(start: Separator, svm: LabelingSVM, feasible: FeasibleLabelings) 
     """
     relative = svm.C / np.max(svm.C)
 
-    def step(before: Separator) -> Separator:
-        return svm.solved(feasible.best(relative * HINGE.reduction(before.scores)))
+    def step(separator: Separator) -> Separator:
+        return svm.solved(feasible.best(relative * HINGE.reduction(separator.scores)))
 
     return improved(start, step)
 

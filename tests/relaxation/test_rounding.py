@@ -15,7 +15,13 @@ from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import Lifted, RelaxationResult
 from propcvx.relaxation.bounds import labeling_upper_bound
-from propcvx.relaxation.rounding import ROUNDINGS, alternated, by_bags, mean_labeling, rank_one
+from propcvx.relaxation.rounding import (
+    ROUNDINGS,
+    alternate_labels,
+    by_bags,
+    mean_labeling,
+    rank_one,
+)
 from propcvx.solvers import Solve
 from propcvx.svm.step import LabelingSVM
 
@@ -67,7 +73,7 @@ def test_polishing_ends_where_no_labeling_step_improves(seed):
     problem = small_problem(seed, sizes=(6, 6, 6), n_features=4, noise=2.0)
     feasible, svm = FeasibleLabelings.from_bags(problem.bags, 0.0), LabelingSVM(problem.X, 1.0)
     start = svm.best(feasible.best(np.random.RandomState(seed).randn(18))[None])
-    end = alternated(start, svm, feasible)
+    end = alternate_labels(start, svm, feasible)
     assert value(end, problem) <= value(start, problem)
     scores = problem.X @ end.weights
     reached = np.maximum(0.0, 1.0 - end.labeling * scores).sum()

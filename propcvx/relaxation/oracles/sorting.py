@@ -50,9 +50,9 @@ def leading_dimensions(features: Array, variance: float) -> Array:
     tall, total = features.shape[1] < len(features), float(np.square(features).sum())
     values, vectors = np.linalg.eigh(features.T @ features if tall else features @ features.T)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-    kept = int(np.searchsorted(np.cumsum(values), variance * total * (1 - 1e-12))) + 1
-    leading = vectors[:, :kept]
-    return np.asarray(features @ leading if tall else leading * np.sqrt(values[:kept]))
+    rank = int(np.searchsorted(np.cumsum(values), variance * total * (1 - 1e-12))) + 1
+    leading = vectors[:, :rank]
+    return np.asarray(features @ leading if tall else leading * np.sqrt(values[:rank]))
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class CoordinateOracle(BaseOracle):
             scores = sign * alpha[:, None] * part
             labelings.append(self.feasible.best(scores).astype(np.int8))
             values.append(np.einsum("ij,ij->j", scores, labelings[-1]))
-        every, value = np.hstack(labelings), np.hstack(values)
-        return self.cut(every[:, first_of_best(every.T, value)].astype(np.float64), alpha)
+        columns, value = np.hstack(labelings), np.hstack(values)
+        return self.cut(columns[:, first_of_best(columns.T, value)].astype(np.float64), alpha)
 
 
 @dataclass(frozen=True)
