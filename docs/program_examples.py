@@ -28,7 +28,7 @@ def sample_in_bags(n_instances: int, bag_size: int, seed: int) -> BaggedData:
     centers = np.outer([-1.0, 1.0], np.full(5, 0.5))
     X, index = make_blobs(n_instances, centers=centers, random_state=seed)
     X, labels = minmax_scale(X, (-1, 1)), np.where(index > 0, 1.0, -1.0)
-    return BaggedData.of(X, labels, random_bags(labels, bag_size, seed))
+    return BaggedData.from_labels(X, labels, random_bags(labels, bag_size, seed))
 
 
 class Parts:
@@ -61,7 +61,7 @@ class Parts:
         self.scores = self.features[:, 0]
         self.bags = Bags.from_target(sample.y)
         self.bag_means = self.bags.means_of(self.features)
-        self.feasible = FeasibleLabelings.of(self.bags, 0.0)
+        self.feasible = FeasibleLabelings.from_bags(self.bags, 0.0)
         self.constrained = (self.features, self.feasible, C)
         self.labelings = np.ascontiguousarray(self.feasible.best(self.features @ axes).T)
         self.weights = np.full(self.bags.n_bags, 10.0 * C)
@@ -69,8 +69,8 @@ class Parts:
         targets = p.inv_cal_targets(self.bags.proportions, len(self.labels), 0.1, scaled=False)
         self.inv_cal = {"C_p": C, **targets}
         self.losses = {
-            "loss_positive": HINGE.of(1.0, self.scores),
-            "loss_negative": HINGE.of(-1.0, self.scores),
+            "loss_positive": HINGE.evaluate(1.0, self.scores),
+            "loss_negative": HINGE.evaluate(-1.0, self.scores),
             "weights": self.weights,
         }
         marginal = [np.diff(costs) for costs in ABSOLUTE.costs(self.bags, self.weights)]

@@ -57,7 +57,7 @@ def accuracy_by_bag_size(
     -------
     matplotlib.figure.Figure
     """
-    figure, grid = figure_of_panels(len(panels), columns, (width, 2.5), around=(0, 0.8))
+    figure, grid = figure_of_panels(len(panels), columns, (width, 2.5), margins=(0, 0.8))
     handles = _draw_panels(grid, panels)
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
     sizes = sorted({x for lines in panels.values() for line in lines.values() for x in line[0]})

@@ -32,27 +32,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = ArgumentParser("propcvx", description=propcvx.__doc__)
     parser.add_argument("--version", action="version", version=f"propcvx {propcvx.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command")
-    about = "Figure 1 of the paper, and real data: two tables and two pictures"
-    demo = commands.add_parser("demo", help=about, description=about)
+    summary = "Figure 1 of the paper, and real data: two tables and two pictures"
+    demo = commands.add_parser("demo", help=summary, description=summary)
     add = demo.add_argument
     add("--output", type=Path, default="propcvx-demo", help="folder for the pictures (%(default)s)")
     add("--seed", type=_seed, default=0, help="seeds all that is random (%(default)s)")
     report = add_report(commands)
-    given = parser.parse_args(arguments)
-    if given.command is None:
+    options = parser.parse_args(arguments)
+    if options.command is None:
         parser.print_help()
         return 0
     try:  # the help need not wait for scikit-learn and CVXPY
-        if given.command == "demo":
+        if options.command == "demo":
             from propcvx.demo import run_demo
 
-            run_demo(given.output, seed=given.seed)
+            run_demo(options.output, seed=options.seed)
         else:
             from propcvx.report.build import make_report
 
-            print(f"written: {make_report(given)}")
+            print(f"written: {make_report(options)}")
     except InputError as error:
-        {"demo": demo, "report": report}[given.command].error(str(error))
+        {"demo": demo, "report": report}[options.command].error(str(error))
     except PropCVXError as error:
         print(f"propcvx: {error}", file=sys.stderr)
         return 1
@@ -64,18 +64,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def add_report(commands: Any) -> ArgumentParser:
     """Add the command ``report`` with its arguments."""
-    about = "a page with probabilities, rates of groups and checks, from two tables"
-    report: ArgumentParser = commands.add_parser("report", help=about, description=about)
+    summary = "a page with probabilities, rates of groups and checks, from two tables"
+    report: ArgumentParser = commands.add_parser("report", help=summary, description=summary)
     add = report.add_argument
     add("people", type=Path, help="table with a row for each person: CSV or Parquet")
     add("shares", type=Path, help="table with a row for each bag, such as a district")
     add("--bag", required=True, metavar="COLUMN", help="ids of bags, in both tables")
-    known = report.add_mutually_exclusive_group(required=True)
-    known.add_argument("--proportion", metavar="COLUMN", help="proportions or percentages")
-    known.add_argument("--count", metavar="COLUMN", help="numbers of positives, with --total")
+    source = report.add_mutually_exclusive_group(required=True)
+    source.add_argument("--proportion", metavar="COLUMN", help="proportions or percentages")
+    source.add_argument("--count", metavar="COLUMN", help="numbers of positives, with --total")
     add("--total", metavar="COLUMN", help="numbers of people that --count is a part of")
-    by = "group people by a column, or by a condition such as 'age>60'; may be repeated"
-    add("--by", action="append", default=[], metavar="GROUPS", help=by)
+    grouping = "group people by a column, or by a condition such as 'age>60'; may be repeated"
+    add("--by", action="append", default=[], metavar="GROUPS", help=grouping)
     omitted = "columns of the model (default: all that vary)"
     add("--features", nargs="+", metavar="COLUMN", help=omitted)
     methods = ("ecological", "aggregate", "alter")

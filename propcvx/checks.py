@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from itertools import combinations
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,35 +26,49 @@ ROUNDING = 1e-12
 def check_number(
     name: str,
     value: Any,
+    low: float = -np.inf,
+    high: float = np.inf,
     *,
-    above: float = -np.inf,
-    least: float = -np.inf,
-    below: float = np.inf,
-    most: float = np.inf,
-    instead: str = "",
+    closed: Literal["neither", "left", "right", "both"] = "neither",
+    alternative: str = "",
 ) -> float:
-    """Check a finite real number in a range; ``instead`` names alternatives in the message."""
+    """Check a finite real number in an interval, which is open by default.
+
+    Parameters
+    ----------
+    name : str
+        The argument, for the message.
+    value : object
+    low, high : float
+        The ends of the interval.
+    closed : "neither", "left", "right" or "both"
+        The ends that belong to the interval.
+    alternative : str
+        What else the value may be, for the message.
+    """
     numeric = isinstance(value, float | int | np.floating | np.integer)
     finite = numeric and not isinstance(value, bool) and np.isfinite(value)
-    if not (finite and above < value < below and least <= value <= most):
-        limits = (("above", above), ("at least", least), ("below", below), ("at most", most))
-        wanted = [f"{word} {limit:g}" for word, limit in limits if np.isfinite(limit)]
-        within = f" {' and '.join(wanted)}" if wanted else ""
-        raise InputError(f"{name} must be a finite number{within}{instead}, got {value!r:.200}.")
+    left, right = closed in ("left", "both"), closed in ("right", "both")
+    closed_ends = [low] * left + [high] * right
+    if not (finite and (low < value < high or value in closed_ends)):
+        bounds = ("at least" if left else "above", low), ("at most" if right else "below", high)
+        limits = " and ".join(f"{word} {limit:g}" for word, limit in bounds if np.isfinite(limit))
+        interval = f" {limits}" * bool(limits) + alternative
+        raise InputError(f"{name} must be a finite number{interval}, got {value!r:.200}.")
     return float(value)
 
 
 def check_seconds(name: str, value: Any) -> float:
     """Check a time limit: a number above 0, or infinity for none."""
     unlimited = isinstance(value, float) and value == np.inf
-    return value if unlimited else check_number(name, value, above=0.0, instead=" or infinity")
+    return value if unlimited else check_number(name, value, low=0.0, alternative=" or infinity")
 
 
 def number_or_scale(name: str, value: Any, scale: Callable[[], float]) -> float:
     """Check a finite number above 0, or return the value of ``"scale"`` on the data."""
     if isinstance(value, str) and value == "scale":
         return float(scale())
-    return check_number(name, value, above=0.0, instead=" or 'scale'")
+    return check_number(name, value, low=0.0, alternative=" or 'scale'")
 
 
 def check_share(share: Any, bag: str, *, optional: bool = True) -> float:
@@ -86,10 +100,10 @@ def check_share(share: Any, bag: str, *, optional: bool = True) -> float:
     return min(max(number, 0.0), 1.0)
 
 
-def check_count(name: str, value: Any, *, least: int = 1) -> int:
-    """Check a whole number, at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise InputError(f"{name} must be a whole number, at least {least}, got {value!r:.200}.")
+def check_count(name: str, value: Any, *, low: int = 1) -> int:
+    """Check a whole number, at least ``low``."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
+        raise InputError(f"{name} must be a whole number, at least {low}, got {value!r:.200}.")
     return int(value)
 
 
@@ -112,18 +126,18 @@ def as_vector(values: Any, length: int | None = None) -> Array | None:
 
 def check_labeling(argument: str, labeling: Any, n_instances: int) -> Array:
     """Check a label -1 or +1 of each instance."""
-    given = as_vector(labeling, n_instances)
-    if given is None or not np.isin(given, (-1.0, 1.0)).all():
+    values = as_vector(labeling, n_instances)
+    if values is None or not np.isin(values, (-1.0, 1.0)).all():
         raise InputError(
             f"{argument} must be a labeling of -1 and +1, shape ({n_instances},), got "
             f"{labeling!r:.200}."
         )
-    return given
+    return values
 
 
 def check_same_order(arguments: Mapping[str, Any]) -> None:
     """Raise if two pandas objects have the same index in two orders."""
-    tables = {name: given.index for name, given in arguments.items() if hasattr(given, "iloc")}
+    tables = {name: table.index for name, table in arguments.items() if hasattr(table, "iloc")}
     for first, name in combinations(tables, 2):
         one, other = tables[first], tables[name]
         if len(one) == len(other) and not one.equals(other) and set(one) == set(other):

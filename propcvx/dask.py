@@ -54,14 +54,14 @@ def bag_means(
     )
     rows = frame.map_partitions(_weighted, *of_rows, meta=_weighted(frame._meta, *of_rows))
     sums = {name: "sum" for name in rows.columns if isinstance(name, int)}
-    asked: dict[Any, str] = {
+    functions: dict[Any, str] = {
         **sums,
         "lowest": "min",
         "highest": "max",
         "shares": "sum",
         "size": "sum",
     }
-    table = rows.groupby("bag", dropna=False).agg(asked).compute().sort_index()
+    table = rows.groupby("bag", dropna=False).agg(functions).compute().sort_index()
     some = table["lowest"].notna()
     several = some & ((table["lowest"] < table["highest"]) | (table["shares"] < table["size"]))
     if several.any() or table.index.isna().any():
@@ -84,8 +84,8 @@ def _weighted(part: Any, bag: Any, share: Any, weight: Any, columns: list[Hashab
     if not (np.isfinite(weights) & (weights > 0.0)).all():
         raise InputError(f"{weight!r} must have positive numbers; drop rows of weight 0.")
     rows = DataFrame(np.column_stack([weights[:, None] * X, weights]), part.index)
-    ends = {"lowest": part[share], "highest": part[share], "shares": part[share].notna()}
-    return rows.assign(bag=part[bag], **ends, size=1)
+    extremes = {"lowest": part[share], "highest": part[share], "shares": part[share].notna()}
+    return rows.assign(bag=part[bag], **extremes, size=1)
 
 
 def sample_bags(
@@ -111,8 +111,8 @@ def sample_bags(
     """
     check_count("n_bags", n_bags)
     ids = np.sort(frame[bag].dropna().unique().compute())
-    chosen = check_random_state(random_state).permutation(ids)[:n_bags]
-    return frame[frame[bag].isin(list(chosen))].compute()
+    sample = check_random_state(random_state).permutation(ids)[:n_bags]
+    return frame[frame[bag].isin(list(sample))].compute()
 
 
 def predict(model: Any, features: Any) -> Any:

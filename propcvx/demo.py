@@ -122,8 +122,8 @@ def split_into_bags(X: Array, labels: Indices, seed: int) -> list[BaggedData]:
     """Split into two thirds of the instances to fit to and a third to test, in random bags."""
     parts = train_test_split(X, labels, test_size=1 / 3, stratify=labels, random_state=seed)
     return [
-        BaggedData.of(features, known, random_bags(known, BAG_SIZE, seed))
-        for features, known in zip(parts[:2], parts[2:], strict=True)
+        BaggedData.from_labels(features, classes, random_bags(classes, BAG_SIZE, seed))
+        for features, classes in zip(parts[:2], parts[2:], strict=True)
     ]
 
 

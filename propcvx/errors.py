@@ -119,7 +119,7 @@ def require_extra(extra: str, what: str) -> Iterator[None]:
         ) from failure
 
 
-_muted: ContextVar[tuple[type[PropCVXWarning], ...]] = ContextVar("_muted", default=())
+_suppressed: ContextVar[tuple[type[PropCVXWarning], ...]] = ContextVar("_suppressed", default=())
 
 
 @contextmanager
@@ -128,16 +128,16 @@ def suppress_warnings(category: type[PropCVXWarning]) -> Iterator[None]:
 
     ``warnings.catch_warnings`` changes the whole process: overlapping threads leave its filters.
     """
-    before = _muted.set((*_muted.get(), category))
+    token = _suppressed.set((*_suppressed.get(), category))
     try:
         yield
     finally:
-        _muted.reset(before)
+        _suppressed.reset(token)
 
 
 def warn(message: str, category: type[PropCVXWarning]) -> None:
     """Warn at the caller's first line outside the package and scikit-learn."""
-    if issubclass(category, _muted.get()):
+    if issubclass(category, _suppressed.get()):
         return
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):

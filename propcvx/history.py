@@ -44,7 +44,7 @@ class StopReason(Enum):
         return _ADVICE[self]
 
     @classmethod
-    def of(cls, failure: BaseException) -> StopReason:
+    def from_exception(cls, failure: BaseException) -> StopReason:
         """Return the stop reason of a loop that an exception ended."""
         return cls.INTERRUPTED if isinstance(failure, KeyboardInterrupt) else cls.SOLVER_FAILED
 
@@ -182,7 +182,7 @@ class Fitted:
     def stop_reason(self) -> StopReason | None:
         """Why the method stopped: an exception, or else the end of its history."""
         if self.exception is not None:
-            return StopReason.of(self.exception)
+            return StopReason.from_exception(self.exception)
         return self.history.stop_reason
 
     def scores(self, features: Array) -> Array:

@@ -22,9 +22,9 @@ def unique_names(names: Iterable[str]) -> list[str]:
     >>> unique_names(["lifted", "Mine", "Mine"])
     ['lifted', 'Mine', 'Mine 2']
     """
-    given = list(names)
-    before = [given[:place].count(name) for place, name in enumerate(given)]
-    return [f"{name} {n + 1}" if n else name for name, n in zip(given, before, strict=True)]
+    texts = list(names)
+    repeats = [texts[:place].count(name) for place, name in enumerate(texts)]
+    return [f"{name} {n + 1}" if n else name for name, n in zip(texts, repeats, strict=True)]
 
 
 def text_table(rows: Sequence[Mapping[str, Any]], formats: Mapping[str, str] | None = None) -> str:

@@ -57,7 +57,7 @@ def every_labeling(bags):
 def step_values(rows, counts, scores, bags, loss, weights):
     """The objective of eq:solving_y of labelings; infinite where the loss is."""
     lower, upper = loss.allowed(bags)
-    values = HINGE.of(rows, scores).sum(axis=1)
+    values = HINGE.evaluate(rows, scores).sum(axis=1)
     values += loss.of_differences(bags, bags.gaps(counts)) @ weights
     return np.where(((counts < lower) | (counts > upper)).any(axis=1), np.inf, values)
 

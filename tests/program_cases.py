@@ -35,7 +35,7 @@ class Data(SimpleNamespace):
             proportions=shares,
             weights=np.array([0.7, 1.5, 2.0, 1.0, 3.0]),
             bag_weights=C * np.linspace(0.5, 2.0, bags.n_bags),
-            feasible=FeasibleLabelings.of(bags, 0.25),
+            feasible=FeasibleLabelings.from_bags(bags, 0.25),
             targets=programs.inv_cal_targets(shares, 40, 0.05, scaled=True),
         )
 
@@ -224,8 +224,8 @@ def labeling_step(data, *, loss):
     program = programs.labeling_step(data.bags, loss)
     return Case(
         program.set(
-            loss_positive=HINGE.of(1.0, f),
-            loss_negative=HINGE.of(-1.0, f),
+            loss_positive=HINGE.evaluate(1.0, f),
+            loss_negative=HINGE.evaluate(-1.0, f),
             weights=data.bag_weights,
         ),
         lambda z: (

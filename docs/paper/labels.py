@@ -43,9 +43,9 @@ def proposition_1(n=8, seed=0):
     order = np.argsort(-HINGE.reduction(scores))
     ranks = np.arange(n + 1)
     sorted_labels = np.where(np.argsort(order) < ranks[:, None], 1.0, -1.0)
-    by_sorting = HINGE.of(sorted_labels, scores).sum(axis=1)
+    by_sorting = HINGE.evaluate(sorted_labels, scores).sum(axis=1)
     every = all_labelings(n)
-    losses, counts = HINGE.of(every, scores).sum(axis=1), (every > 0.0).sum(axis=1)
+    losses, counts = HINGE.evaluate(every, scores).sum(axis=1), (every > 0.0).sum(axis=1)
     return by_sorting, [losses[counts == R].min() for R in ranks]
 
 
@@ -78,7 +78,7 @@ def proposition_2(sizes=(2, 3, 5), loss="absolute", seed=0):
 
     def value(labeling):
         gaps = bags.proportions_of(labeling) - bags.proportions
-        return HINGE.of(labeling, scores).sum() + weights @ penalty.of(gaps)
+        return HINGE.evaluate(labeling, scores).sum() + weights @ penalty.evaluate(gaps)
 
     best = best_labeling(scores, bags, penalty, weights)
     return value(best), min(map(value, all_labelings(sum(sizes))))

@@ -56,6 +56,6 @@ def own_relaxation(C=1.0, seed=0, solver="clarabel", tol=1e-6):
     True
     """
     small = small_problem(seed)
-    feasible = FeasibleLabelings.of(small.bags, epsilon=0.0)
+    feasible = FeasibleLabelings.from_bags(small.bags, epsilon=0.0)
     reached = LargestSingularValue().relax(small.X, feasible, C, solve=Solve(solver, tol))
     return reached.lower, best_value(small.X, feasible, C)

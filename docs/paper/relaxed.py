@@ -13,7 +13,7 @@ from propcvx.svm.step import LabelingSVM
 
 def labelings_of(small):
     """The feasible labelings of a problem, as a set and listed."""
-    feasible = FeasibleLabelings.of(small.bags, epsilon=0.0)
+    feasible = FeasibleLabelings.from_bags(small.bags, epsilon=0.0)
     return feasible, all_labelings(feasible)
 
 

@@ -90,7 +90,7 @@ def judged(X, y, train, test):
         return model.decision_function(X)
 
     def calibrated(scores):
-        curve = Calibration.of(scores[train], Bags.from_target(y[train]))
+        curve = Calibration.from_bags(scores[train], Bags.from_target(y[train]))
         return scores[test], curve.probabilities(scores[test])[:, 1]
 
     def mean(scores, others, weight):

@@ -49,7 +49,7 @@ def measure(split, data, bag_size):
     X, labels = X[shuffled], labels[shuffled]
     parts = train_test_split(X, labels, test_size=0.2, stratify=labels, random_state=split)
     train, test = (
-        BaggedData.of(features, known, random_bags(known, bag_size, split))
+        BaggedData.from_labels(features, known, random_bags(known, bag_size, split))
         for features, known in zip(parts[:2], parts[2:], strict=True)
     )
     recorded = Recorded(CuttingPlanes(oracle="coordinate", max_cuts=max(STOPS)))

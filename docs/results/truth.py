@@ -61,7 +61,7 @@ def proved_best(problem):
     At these sizes nearly all of the time would be that search's, and the bounds do without.
     """
     interval = Interval(TOL, TIME_LIMIT)
-    search = SwapSearch.of(problem, interval)
+    search = SwapSearch.from_problem(problem, interval)
     listed = BOUNDS["enumeration"].refuses(problem) is None
     with suppress(OutOfTimeError):
         search.plane(problem.best_labeling(np.zeros(len(problem.features))))

@@ -82,15 +82,16 @@ def alternate(
         for _ in range(max_iter):  # repeat
             started = perf_counter()
             # fix y, solve for w and b
-            separator = _better(problem, labeling, C, svm_step(labeling, C, separator), separator)
-            before, objective = objective, problem.objective(labeling, separator, C)
+            separator = _choose(problem, labeling, C, svm_step(labeling, C, separator), separator)
+            previous, objective = objective, problem.objective(labeling, separator, C)
             # fix w and b, solve for y
             relabeled = problem.best_labeling(separator.scores, C, separator.ties)
             n_flips = int(np.count_nonzero(relabeled != labeling))
             # until the objective decreases by less than the threshold
-            reason = _stop(n_flips, before - objective, tol * max(problem.C, objective))
-            by, seconds = (separator.solver, separator.status), perf_counter() - started
-            rounds.append(Round(objective, *by, seconds, C_star=C, n_flips=n_flips))
+            reason = _stop(n_flips, previous - objective, tol * max(problem.C, objective))
+            origin = separator.solver, separator.status
+            seconds = perf_counter() - started
+            rounds.append(Round(objective, *origin, seconds, C_star=C, n_flips=n_flips))
             history = History(rounds, reason)
             yield Fitted(labeling, separator.weights, separator.bias, objective, history)
             labeling = relabeled
@@ -105,7 +106,7 @@ def _stop(n_flips: int, decrease: float, tol: float) -> StopReason:
     return StopReason.CONVERGED if decrease < tol else StopReason.MAX_ROUNDS
 
 
-def _better(
+def _choose(
     problem: PropSVM, labeling: Array, C: float, new: Separator, old: Separator | None
 ) -> Separator:
     """Return the new separator, unless the old one is better because of a solver's error."""
@@ -162,11 +163,11 @@ def maximize_likelihood(
         # fix w and b, take the expected labels given the counts
         value, t = likelihood.value_and_means(features @ w + b)
         # until the objective decreases by less than the threshold
-        before, objective = objective, 0.5 * lam * float(w @ w) - value
-        converged = before - objective <= tol * (1.0 + abs(objective))
+        previous, objective = objective, 0.5 * lam * float(w @ w) - value
+        converged = previous - objective <= tol * (1.0 + abs(objective))
         reason = StopReason.CONVERGED if converged else StopReason.MAX_ROUNDS
-        by, seconds = (solution.solver, solution.status), perf_counter() - started
-        rounds.append(Round(objective, *by, seconds))
+        seconds = perf_counter() - started
+        rounds.append(Round(objective, solution.solver, solution.status, seconds))
         yield Fitted(np.where(t > 0.5, 1.0, -1.0), w, b, objective, History(rounds, reason))
         if converged:
             break
@@ -174,7 +175,7 @@ def maximize_likelihood(
 
 def descent(rounds: Iterable[Fitted]) -> Fitted:
     """Run a loop such as :func:`alternate` to convergence and return the result of its end."""
-    last = deque(rounds, maxlen=1)
-    if not last:
+    results = deque(rounds, maxlen=1)
+    if not results:
         raise InputError("schedule must hold at least one value of C*, and max_iter be >= 1.")
-    return last.pop()
+    return results.pop()

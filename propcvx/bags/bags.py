@@ -97,7 +97,7 @@ class Bags:
     mean_weight: float = 1.0
     multiplicities: Array | None = None
 
-    each, epsilons, keyed = counts.each, counts.epsilons, counts.keyed
+    check_values, epsilons, key_by_id = counts.check_values, counts.epsilons, counts.key_by_id
     count_range, check_known = counts.count_range, counts.check_known
 
     @classmethod
@@ -213,7 +213,7 @@ class Bags:
     @cached_property
     def free(self) -> tuple[Indices, ...]:
         """The instances of each bag whose labels are not known."""
-        return tuple(inside[self.labels[inside] == 0] for inside in self.members)
+        return tuple(rows[self.labels[rows] == 0] for rows in self.members)
 
     @cached_property
     def by_size(self) -> list[tuple[Indices, Indices]]:
@@ -236,31 +236,31 @@ class Bags:
         bags : int array, optional
             The positions of all their bags, in the order wanted; ascending where not given.
         """
-        inside = self.membership[:, instances]
-        kept = np.flatnonzero(_row_sizes(inside)) if bags is None else bags
-        inside = inside[kept]
-        complete = _row_sizes(inside) == _row_sizes(self.membership)[kept]
+        membership = self.membership[:, instances]
+        bags = np.flatnonzero(_row_sizes(membership)) if bags is None else bags
+        membership = membership[bags]
+        complete = _row_sizes(membership) == _row_sizes(self.membership)[bags]
         described = ("labels", "weights", "multiplicities")
         of_rows = {name: getattr(self, name) for name in described}
         return self._regrouped(
-            inside,
-            proportions=self.proportions[kept],
-            whole=self.whole[kept] & complete,
-            codes=self.codes[kept],
-            **{name: each if each is None else each[instances] for name, each in of_rows.items()},
+            membership,
+            proportions=self.proportions[bags],
+            whole=self.whole[bags] & complete,
+            codes=self.codes[bags],
+            **{name: x if x is None else x[instances] for name, x in of_rows.items()},
         )
 
-    def only(self, chosen: Mask) -> tuple[Bags, Indices]:
+    def only(self, mask: Mask) -> tuple[Bags, Indices]:
         """Return some of the bags, and the instances that are in them."""
-        instances = np.flatnonzero(self.membership.T @ chosen.astype(float))
-        return self.take(instances, np.flatnonzero(chosen)), instances
+        instances = np.flatnonzero(self.membership.T @ mask.astype(float))
+        return self.take(instances, np.flatnonzero(mask)), instances
 
     def of_shares(self) -> tuple[Bags, Indices]:
         """Return the bags with a proportion, and their instances.
 
         If no bag has a proportion, return the known labels as singleton bags.
         """
-        bags = self if self.with_share.any() else self.with_known_apart()
+        bags = self if self.with_share.any() else self.isolate_known_labels()
         return bags.only(bags.with_share)
 
     def _regrouped(self, membership: sp.csr_array, **others: Any) -> Bags:
@@ -277,7 +277,7 @@ class Bags:
         """Round the proportions to multiples of ``SHARE_UNIT``."""
         return replace(self, proportions=np.rint(self.proportions / SHARE_UNIT) * SHARE_UNIT)
 
-    def with_known_apart(self) -> Bags:
+    def isolate_known_labels(self) -> Bags:
         r"""Move each known label to a singleton bag, whose proportion is 0 or 1.
 
         The other instances of its bag have the proportion
@@ -291,26 +291,27 @@ class Bags:
         --------
         >>> from propcvx import bag_target
         >>> bags = Bags.from_target(bag_target([0, 0, 0, 0], [0.5], labels=[1, 0, 0, 0]))
-        >>> bags.with_known_apart().proportions.round(3), bags.with_known_apart().index
+        >>> bags.isolate_known_labels().proportions.round(3), bags.isolate_known_labels().index
         (array([0.333, 1.   ]), array([1, 0, 0, 0]))
         """
-        known = (self.labels != 0) & (self.membership.T @ (self.sizes + ~self.with_share) > 1)
-        if not known.any():
+        is_known = (self.labels != 0) & (self.membership.T @ (self.sizes + ~self.with_share) > 1)
+        if not is_known.any():
             return self
-        apart, unknown = np.flatnonzero(known), (~known).astype(float)
-        together = sp.csr_array(self.membership @ sp.diags_array(unknown))
-        together.eliminate_zeros()
-        alone = sp.csr_array(sp.eye_array(self.n_instances))[apart]
-        left, positive = _row_sizes(together), self.labels[apart] > 0
-        kept = np.flatnonzero(left)
-        wanted = self.proportions * self.sizes
-        rounded = np.abs(wanted - np.rint(wanted)) <= SHARE_UNIT * self.sizes
-        rest = np.where(rounded, np.rint(wanted), wanted) - self.membership[:, apart] @ positive
+        instances, unknown = np.flatnonzero(is_known), (~is_known).astype(float)
+        membership = sp.csr_array(self.membership @ sp.diags_array(unknown))
+        membership.eliminate_zeros()
+        singletons = sp.csr_array(sp.eye_array(self.n_instances))[instances]
+        sizes, positive = _row_sizes(membership), self.labels[instances] > 0
+        nonempty = np.flatnonzero(sizes)
+        totals = self.proportions * self.sizes
+        rounded = np.abs(totals - np.rint(totals)) <= SHARE_UNIT * self.sizes
+        totals = np.where(rounded, np.rint(totals), totals)
+        totals -= self.membership[:, instances] @ positive
         return self._regrouped(
-            sp.csr_array(sp.vstack([together[kept], alone])),
-            proportions=np.append(np.clip(rest[kept] / left[kept], 0.0, 1.0), positive),
-            whole=np.append(self.whole[kept], np.ones_like(positive)),
-            codes=np.append(self.codes[kept], self.codes[self.index[apart]]),
+            sp.csr_array(sp.vstack([membership[nonempty], singletons])),
+            proportions=np.append(np.clip(totals[nonempty] / sizes[nonempty], 0.0, 1.0), positive),
+            whole=np.append(self.whole[nonempty], np.ones_like(positive)),
+            codes=np.append(self.codes[nonempty], self.codes[self.index[instances]]),
         )
 
     # The ids of the target
@@ -347,7 +348,7 @@ class Bags:
             return np.asarray(self.membership @ agrees) / self.sizes[:, None]
         return np.asarray(self.positives_of(labeling) / self.sizes)
 
-    def gaps(self, counts: NDArray[Any], of: Any = slice(None)) -> Array:
+    def gaps(self, counts: NDArray[Any], rows: Any = slice(None)) -> Array:
         r"""Compute :math:`\tilde p_k - p_k` for counts of positives; 0 without a proportion.
 
         Differences within the rounding of proportions are 0, too; a large weight would make them a
@@ -359,7 +360,7 @@ class Bags:
         of : index of bags
             The bags of these counts; by default all bags.
         """
-        gaps = counts / self.sizes[of] - self.proportions[of]
+        gaps = counts / self.sizes[rows] - self.proportions[rows]
         return np.where(np.abs(gaps) > SHARE_UNIT, gaps, 0.0)
 
     @cached_property
@@ -445,9 +446,9 @@ def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable,
     >>> {bag: round(width, 3) for bag, width in sampling_epsilon(y).items()}
     {'a': 0.49, 'b': 0.098}
     """
-    check_number("level", level, above=0.0, below=1.0)
+    check_number("level", level, 0.0, 1.0)
     bags = Bags.from_target(y)
-    return bags.keyed(counts.sampling_widths(bags, level))
+    return bags.key_by_id(counts.sampling_widths(bags, level))
 
 
 def _row_sizes(membership: sp.csr_array) -> Indices:
@@ -457,17 +458,17 @@ def _row_sizes(membership: sp.csr_array) -> Indices:
 
 def _check_values(bags: Bags, shares: Array, place: Indices) -> None:
     """Raise unless the proportions in the rows of a target, and its class numbers, are valid."""
-    given = bags.proportions.reshape(bags.n_bags, -1)
-    wrong = ~(np.isnan(given) | (given >= 0.0) & (given <= 1.0))
+    proportions = bags.proportions.reshape(bags.n_bags, -1)
+    wrong = ~(np.isnan(proportions) | (proportions >= 0.0) & (proportions <= 1.0))
     if wrong.any():
         bag = int(np.argmax(wrong.any(axis=1)))
-        check_share(float(given[bag][wrong[bag]][0]), bags.name(bag))
-    if bags.multiclass and (wrong := ~(np.abs(given.sum(axis=1) - 1.0) <= UNIT_SUM)).any():
+        check_share(float(proportions[bag][wrong[bag]][0]), bags.name(bag))
+    if bags.multiclass and (wrong := ~(np.abs(proportions.sum(axis=1) - 1.0) <= UNIT_SUM)).any():
         name = bags.name(int(np.argmax(wrong)))
         raise InputError(f"y['proportion'] must sum to one, which it does not in bag {name}.")
     if bags.multiclass and not np.isin(bags.labels, (0, *bags.label_values)).all():
         raise InputError(f"y['label'] must be 0 or a number of a class, {bags.label_values}.")
-    expected = given[place]
+    expected = proportions[place]
     differs = ~((expected == shares) | np.isnan(expected) & np.isnan(shares)).all(axis=1)
     if differs.any():
         name = bags.name(place[np.argmax(differs)])
@@ -480,14 +481,14 @@ def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
     """Warn if the number of instances of a bag has changed since the target was made."""
     if bags.whole.all():
         return
-    wrong, fault, among = ~bags.whole, "lack", "of"
+    wrong, fault, preposition = ~bags.whole, "lack", "of"
     advice = "; propcvx.BagKFold never splits a bag"
     if (bags.sizes > sizes).any():
-        wrong, fault, among, advice = bags.sizes > sizes, "have too many", "for", JOINED
+        wrong, fault, preposition, advice = bags.sizes > sizes, "have too many", "for", JOINED
     bag = int(np.argmax(wrong))
     warn(
         f"{int(wrong.sum())} of {bags.n_bags} bags {fault} rows (the first is bag "
-        f"{bags.name(bag)}, with {bags.sizes[bag]} {among} its {sizes[bag]} instances), so their "
-        f"proportions hold only approximately{advice}.",
+        f"{bags.name(bag)}, with {bags.sizes[bag]} {preposition} its {sizes[bag]} instances), so "
+        f"their proportions hold only approximately{advice}.",
         SplitBagWarning,
     )

@@ -31,18 +31,20 @@ SAMPLING_LEVEL = 0.95
 """The level of the intervals of ``epsilon="sampling"``."""
 
 
-def each(bags: Bags, argument: str, values: Any, wanted: str, least: float, most: float) -> Array:
+def check_values(
+    bags: Bags, argument: str, values: Any, requirement: str, low: float, high: float
+) -> Array:
     """Check the values that are passed for each bag, and return them in the order of the bags.
 
     Parameters
     ----------
     bags : Bags
-    argument, wanted : str
+    argument, requirement : str
         The name of the values in messages, and the requirement.
     values : array of shape (n_bags,), dict or pandas Series
         An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and
         may have other bags too.
-    least, most : float
+    low, high : float
         The range of the values.
 
     Raises
@@ -62,14 +64,14 @@ def each(bags: Bags, argument: str, values: Any, wanted: str, least: float, most
         if missing:
             raise InputError(f"{argument} must name every bag, got none of {some_of(missing)}.")
         listed = [mapping[name] for name in names]
-    given = as_vector(listed, len(codes))
-    if given is None or given.min() < least or given.max() > most:
-        raise InputError(f"{argument} must be {wanted}, got {values!r:.200}.")
-    return given[place]
+    vector = as_vector(listed, len(codes))
+    if vector is None or vector.min() < low or vector.max() > high:
+        raise InputError(f"{argument} must be {requirement}, got {values!r:.200}.")
+    return vector[place]
 
 
 def epsilons(
-    bags: Bags, epsilon: Any, most: float = 1.0, words: tuple[str, ...] = ("sampling",)
+    bags: Bags, epsilon: Any, high: float = 1.0, words: tuple[str, ...] = ("sampling",)
 ) -> Array:
     """Compute the tolerance of the proportion of each bag.
 
@@ -77,9 +79,9 @@ def epsilons(
     ----------
     bags : Bags
     epsilon : float, str, array of shape (n_bags,), dict or pandas Series
-        Tolerance of all bags, or of each bag as in :func:`propcvx.bags.counts.each`.
+        Tolerance of all bags, or of each bag as in :func:`propcvx.bags.counts.check_values`.
         ``"sampling"`` is :func:`propcvx.sampling_epsilon`, and ``"rounding"`` half an instance.
-    most : float
+    high : float
         The largest tolerance that is accepted.
     words : tuple of str
         The words that are accepted.
@@ -88,13 +90,13 @@ def epsilons(
         word = check_choice("epsilon", epsilon, words)
         return 0.5 / bags.sizes if word == "rounding" else sampling_widths(bags)
     if not hasattr(epsilon, "__len__"):
-        return np.full(bags.n_bags, check_number("epsilon", epsilon, least=0.0, most=most))
-    number = f"one number of at least 0 and at most {most:g}"
-    wanted = f"{number}, or one for each of the {bags.n_bags} bags"
-    return bags.each("epsilon", epsilon, wanted, 0.0, most)
+        return np.full(bags.n_bags, check_number("epsilon", epsilon, 0.0, high, closed="both"))
+    number = f"one number of at least 0 and at most {high:g}"
+    requirement = f"{number}, or one for each of the {bags.n_bags} bags"
+    return bags.check_values("epsilon", epsilon, requirement, 0.0, high)
 
 
-def keyed(bags: Bags, epsilon: Any) -> Any:
+def key_by_id(bags: Bags, epsilon: Any) -> Any:
     """Convert an epsilon of each bag to a dict by id, which is valid for any subset of the bags."""
     if isinstance(epsilon, str) or not hasattr(epsilon, "__len__"):
         return epsilon
@@ -111,9 +113,9 @@ def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
     bags : Bags
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
         Tolerance of the proportions, in [0, 1], of all bags or as in
-        :func:`propcvx.bags.counts.each`.  ``"rounding"`` takes for each bag the nearest count that
-        its known labels allow, or both of two equally near counts.  So does any tolerance for a
-        split bag, in addition to the counts within it.
+        :func:`propcvx.bags.counts.check_values`.  ``"rounding"`` takes for each bag the nearest
+        count that its known labels allow, or both of two equally near counts.  So does any
+        tolerance for a split bag, in addition to the counts within it.
         ``"sampling"`` is :func:`propcvx.sampling_epsilon` at the level 0.95, which leaves a count
         in every bag.  If the known labels of a split bag allow none of them, the nearest count that
         they allow is taken.
@@ -206,7 +208,7 @@ def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> N
         The nearest feasible counts of positives.
     """
     widths, places = bags.epsilons(epsilon), np.flatnonzero(wrong)
-    within = f"epsilon={widths[0]:g}" if np.ptp(widths) == 0.0 else "the epsilon of each"
+    tolerance = f"epsilon={widths[0]:g}" if np.ptp(widths) == 0.0 else "the epsilon of each"
     p, n, target = bags.proportions, bags.sizes, bags.proportions * bags.sizes
     listed = ", ".join(
         f"bag {bags.name(k)} (p * n = {p[k]:g} * {n[k]} = {target[k]:g} positives, nearest "
@@ -223,6 +225,6 @@ def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> N
             "Known labels contradict the nearest counts: correct them, or pass a larger epsilon."
         )
     raise InfeasibleLabelingError(
-        f"no labeling has the proportions of {wrong.sum()} of {bags.n_bags} bags within {within}: "
-        f"{listed}{more}. {advice}"
+        f"no labeling has the proportions of {wrong.sum()} of {bags.n_bags} bags within "
+        f"{tolerance}: {listed}{more}. {advice}"
     )

@@ -125,13 +125,13 @@ def bag_r2_score(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     >>> bag_r2_score(y, [0.6, 0.4, 0.9, 0.9])
     0.92
     """
-    given, predicted, sizes = _given_and_predicted(y_true, y_prob)
-    if not np.ptp(given, axis=0).any():
+    p_true, p_pred, sizes = _true_and_predicted(y_true, y_prob)
+    if not np.ptp(p_true, axis=0).any():
         raise InputError(
-            f"y_true must have bags of two different proportions at least, got {len(given)} of "
-            f"{given[0, -1]:g}; hold out more bags at a time, or use bag_deviance."
+            f"y_true must have bags of two different proportions at least, got {len(p_true)} of "
+            f"{p_true[0, -1]:g}; hold out more bags at a time, or use bag_deviance."
         )
-    return float(r2_score(given, predicted, sample_weight=sizes, multioutput="variance_weighted"))
+    return float(r2_score(p_true, p_pred, sample_weight=sizes, multioutput="variance_weighted"))
 
 
 def bag_correlation(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
@@ -162,13 +162,13 @@ def bag_correlation(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     >>> bag_correlation(y, [0.1, 0.2, 0.4, 0.4])
     1.0
     """
-    given, predicted, sizes = _given_and_predicted(y_true, y_prob)
-    if given.shape[1] > 2:
+    p_true, p_pred, sizes = _true_and_predicted(y_true, y_prob)
+    if p_true.shape[1] > 2:
         raise InputError(
-            f"y_true must have two classes, got {given.shape[1]}; {ONE_CLASS}, and bag_r2_score "
+            f"y_true must have two classes, got {p_true.shape[1]}; {ONE_CLASS}, and bag_r2_score "
             "takes several."
         )
-    covariance = np.cov(given[:, -1], predicted[:, -1], fweights=sizes)
+    covariance = np.cov(p_true[:, -1], p_pred[:, -1], fweights=sizes)
     spreads = np.sqrt(np.diag(covariance))
     if spreads.min() <= TIED:
         return 0.0
@@ -203,8 +203,8 @@ def bag_deviance(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     >>> bag_deviance(y, [0.6, 0.4, 0.9, 0.9])
     0.1054
     """
-    given, predicted, sizes = _given_and_predicted(y_true, y_prob)
-    return float(2.0 * (sizes @ rel_entr(given, predicted)).sum() / sizes.sum())
+    p_true, p_pred, sizes = _true_and_predicted(y_true, y_prob)
+    return float(2.0 * (sizes @ rel_entr(p_true, p_pred)).sum() / sizes.sum())
 
 
 bag_r2_scorer = make_scorer(bag_r2_score, response_method="predict_proba")
@@ -216,7 +216,7 @@ neg_bag_deviance_scorer = make_scorer(
 """Scorer for ``scoring=``: minus :func:`bag_deviance` of calibrated probabilities."""
 
 
-def _given_and_predicted(
+def _true_and_predicted(
     y_true: NDArray[np.void], y_prob: ArrayLike
 ) -> tuple[Array, Array, Indices]:
     """Return given and predicted class proportions of the bags with a proportion, and sizes."""
@@ -236,8 +236,8 @@ def _given_and_predicted(
         return bags.proportions, bags.means_of(probabilities), bags.sizes
     bags, instances = bags.of_shares()
     positive = bags.means_of(probabilities[instances, None])[:, 0]
-    given, predicted = (np.column_stack([1.0 - p, p]) for p in (bags.proportions, positive))
-    return given, predicted, bags.sizes
+    p_true, p_pred = (np.column_stack([1.0 - p, p]) for p in (bags.proportions, positive))
+    return p_true, p_pred, bags.sizes
 
 
 def _bags_of(y_true: Any) -> Bags:
@@ -286,12 +286,12 @@ def least_error_bias(scores: Array, bags: Bags) -> float:
     bags, instances = bags.only(counted)
     scores = scores[instances]
     order = np.argsort(-scores, kind="stable")
-    beyond = 2.0 * max(MARGIN, float(np.ptp(scores)))
-    ends = np.concatenate([[scores.max() + beyond], scores[order], [scores.min() - beyond]])
-    apart = ends[:-1] - ends[1:] > TIED * np.abs(scores).max()
-    apart[[0, -1]] = True
-    errors = _errors_of_top(order, bags)[apart]
-    middles = 0.5 * (ends[:-1] + ends[1:])[apart]
+    padding = 2.0 * max(MARGIN, float(np.ptp(scores)))
+    edges = np.concatenate([[scores.max() + padding], scores[order], [scores.min() - padding]])
+    is_distinct = edges[:-1] - edges[1:] > TIED * np.abs(scores).max()
+    is_distinct[[0, -1]] = True
+    errors = _errors_of_top(order, bags)[is_distinct]
+    middles = 0.5 * (edges[:-1] + edges[1:])[is_distinct]
     best = middles[errors <= errors.min() + TIED]
     distances = np.abs(best)
     nearest = best[distances <= distances.min() * (1.0 + TIED)]
@@ -300,12 +300,12 @@ def least_error_bias(scores: Array, bags: Bags) -> float:
 
 def _errors_of_top(order: Indices, bags: Bags) -> Array:
     """Compute the bag errors if the first 0, 1, ... instances of an order are positive."""
-    wanted, sizes, weights = bags.proportions * bags.sizes, bags.sizes, bags.weights_of_bags
+    targets, sizes, weights = bags.proportions * bags.sizes, bags.sizes, bags.weights_of_bags
     bag, place = bags.index, np.argsort(order)
     by_bag = np.lexsort((place, bag))
     bag, place = bag[by_bag], place[by_bag]
-    before = np.arange(len(bag)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # in the same bag
-    rises = np.abs(before + 1 - wanted[bag]) - np.abs(before - wanted[bag])
+    rank = np.arange(len(bag)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # in the same bag
+    rises = np.abs(rank + 1 - targets[bag]) - np.abs(rank - targets[bag])
     rises = np.bincount(place, weights[bag] * rises / sizes[bag], len(order))
     errors = np.cumsum(np.concatenate([[0.0], rises]))
     return ((weights * bags.proportions).sum() + errors) / weights.sum()

@@ -139,21 +139,21 @@ class BagShuffleSplit(BagKFold):
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
         """Yield training and test indices of instances; see :meth:`BagKFold.split`."""
-        index, known = _bags_of(y)
-        n_known, n_bags = int(known.sum()), len(known)
+        index, has_share = _bags_of(y)
+        n_known, n_bags = int(has_share.sum()), len(has_share)
         if n_known < 2:
             raise InputError(
                 "y must have at least 2 bags to hold some out, with a proportion where any has "
                 f"one, got {n_known}."
             )
-        share = check_number("test_size", self.test_size, above=0.0, most=1.0)
+        share = check_number("test_size", self.test_size, 0.0, 1.0, closed="right")
         first = min(max(round(share * n_known), 1), n_known - 1)
         others = round(share * (n_bags - n_known))
         _warn_if_few(n_bags, first + others)
         random = check_random_state(self.random_state)
         for _ in range(check_count("n_splits", self.n_splits)):
             order = random.permutation(n_bags)
-            kinds = order[known[order]][:first], order[~known[order]][:others]
+            kinds = order[has_share[order]][:first], order[~has_share[order]][:others]
             yield _halves(index, order, np.isin(np.arange(n_bags), np.concatenate(kinds)))
 
 
@@ -186,16 +186,16 @@ def deal_bags(
         raise InputError(
             f"n_splits must be from 2 to the number of bags ({len(sizes)}), got {n_splits}."
         )
-    known = np.ones(len(sizes), dtype=bool) if with_share is None else with_share
-    if known.sum() < n_splits:
+    has_share = np.ones(len(sizes), dtype=bool) if with_share is None else with_share
+    if has_share.sum() < n_splits:
         raise InputError(
-            f"n_splits must be at most the number of bags with a proportion ({known.sum()} of "
+            f"n_splits must be at most the number of bags with a proportion ({has_share.sum()} of "
             f"{len(sizes)} bags), as a fold without one has no score, got {n_splits}; use fewer "
             "splits, or give more proportions."
         )
     shuffled = check_random_state(random_state).permutation(len(sizes))
     doublings = np.floor(np.log2(sizes[shuffled]))
-    largest_first = shuffled[np.lexsort((-doublings, ~known[shuffled]))]
+    largest_first = shuffled[np.lexsort((-doublings, ~has_share[shuffled]))]
     folds, filled = np.empty(len(sizes), dtype=np.intp), np.zeros(n_splits)
     for bag in largest_first:
         folds[bag] = np.argmin(filled)

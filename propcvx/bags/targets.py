@@ -74,8 +74,8 @@ def classes_of(y: NDArray[np.void]) -> NDArray[Any]:
     """Return the classes of a target: -1 and 1, or names; 0, 1, ... if it has lost the names."""
     if not is_class_target(y):
         return np.array([-1, 1])
-    known = y.dtype.metadata
-    names = known["classes"] if known else range(*y.dtype["proportion"].shape)
+    metadata = y.dtype.metadata
+    names = metadata["classes"] if metadata else range(*y.dtype["proportion"].shape)
     plain = np.isscalar(names[0]) and len({type(name) for name in names}) == 1
     return np.array(names) if plain else np.fromiter(names, dtype=object, count=len(names))
 
@@ -146,12 +146,12 @@ def bag_target(
     ids, codes, shares, names = _matched(bags, proportions, classes)
     sizes = np.bincount(codes)
     if names:
-        known = class_numbers("labels", labels, names, len(codes))
+        numbers = class_numbers("labels", labels, names, len(codes))
     else:
-        known = known_labels(labels, len(codes))
+        numbers = known_labels(labels, len(codes))
     metadata = {"ids": tuple(ids)} | ({"classes": tuple(names)} if names else {})
     y = np.empty(len(codes), dtype=target_dtype(shares.shape[1:], metadata))
-    y["bag"], y["proportion"], y["size"], y["label"] = codes, shares[codes], sizes[codes], known
+    y["bag"], y["proportion"], y["size"], y["label"] = codes, shares[codes], sizes[codes], numbers
     return y
 
 
@@ -171,8 +171,8 @@ def _matched(
                 f"{_OF_ROWS if array.shape == codes.shape else ''}."
             )
         mapping = dict(zip(ids, array, strict=True))
-    missing, named = [bag for bag in ids if bag not in mapping], set(ids)
-    unused = [bag for bag in mapping if bag not in named]
+    missing, id_set = [bag for bag in ids if bag not in mapping], set(ids)
+    unused = [bag for bag in mapping if bag not in id_set]
     if missing or unused:
         raise InputError(
             f"proportions and bags must name the same ids; bags without a proportion: "
@@ -180,12 +180,12 @@ def _matched(
             f"{_OTHER_IDS}"
             f"{_OF_ROWS if len(ids) < len(mapping) == len(codes) else ''}."
         )
-    given = [mapping[bag] for bag in ids]
-    if any(isinstance(row, Mapping) for row in given):
-        return ids, codes, *_class_shares(ids, given)
+    values = [mapping[bag] for bag in ids]
+    if any(isinstance(row, Mapping) for row in values):
+        return ids, codes, *_class_shares(ids, values)
     shares = [
         np.nan if share is None else check_share(share, repr(bag))
-        for bag, share in zip(ids, given, strict=True)
+        for bag, share in zip(ids, values, strict=True)
     ]
     return ids, codes, np.array(shares), []
 
@@ -257,8 +257,8 @@ def _class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Array, 
                 f"bag {bag!r} has {row!r}; write 0.0 where a class is not in a bag, and leave out "
                 "the instances of a bag whose proportions are not known."
             )
-        named = {f"{bag!r}, class {name!r}": row[name] for name in names}
-        shares[k] = [check_share(share, of, optional=False) for of, share in named.items()]
+        cells = {f"{bag!r}, class {name!r}": row[name] for name in names}
+        shares[k] = [check_share(share, cell, optional=False) for cell, share in cells.items()]
         if abs(fsum(shares[k]) - 1.0) > UNIT_SUM:
             raise InputError(
                 f"proportions must sum to one in every bag, got {fsum(shares[k]):g} in bag {bag!r} "
@@ -344,28 +344,28 @@ def known_labels(labels: ArrayLike | None, n_instances: int) -> Signs:
     """Check labels -1, +1, or 0 where unknown; all 0 if there are none."""
     if labels is None:
         return np.zeros(n_instances, dtype=np.int8)
-    known = np.asarray(labels)
-    if known.dtype in (bool, object) and any(isinstance(each, bool) for each in known.tolist()):
+    values = np.asarray(labels)
+    if values.dtype in (bool, object) and any(isinstance(value, bool) for value in values.tolist()):
         raise InputError(
             "labels must be -1, +1, or 0 where unknown, got True or False. Convert a Series with "
             "`labels.map({True: 1, False: -1}).fillna(0)`."
         )
-    if known.shape != (n_instances,):
+    if values.shape != (n_instances,):
         raise InputError(
-            f"labels must have one entry per instance ({n_instances}), got shape {known.shape}."
+            f"labels must have one entry per instance ({n_instances}), got shape {values.shape}."
         )
-    if known.dtype.kind in "Of" and any(map(_is_missing, known.tolist())):
+    if values.dtype.kind in "Of" and any(map(_is_missing, values.tolist())):
         raise InputError(
             "labels must be -1, +1, or 0 where unknown, got None, NaN or NA. Replace missing "
             "values with 0, for example `labels.fillna(0)`."
         )
-    wrong = ~np.isin(known, (-1, 0, 1))
+    wrong = ~np.isin(values, (-1, 0, 1))
     if wrong.any():
         raise InputError(
-            f"labels must be -1, +1, or 0 where unknown, got {known[wrong].tolist()[0]!r} at "
+            f"labels must be -1, +1, or 0 where unknown, got {values[wrong].tolist()[0]!r} at "
             f"instance {int(np.argmax(wrong))}."
         )
-    return known.astype(np.int8)
+    return values.astype(np.int8)
 
 
 def class_numbers(
@@ -373,13 +373,13 @@ def class_numbers(
 ) -> NDArray[Any]:
     """Return the class number of each instance from 1 on; 0 for None and NaN, which are unknown."""
     number = {name: k for k, name in enumerate(names, start=1)}
-    given = [None] * n_instances if labels is None else _listed(labels)
-    numbers = [0 if _is_missing(label) else number.get(label, -1) for label in given]
+    values = [None] * n_instances if labels is None else _listed(labels)
+    numbers = [0 if _is_missing(label) else number.get(label, -1) for label in values]
     if len(numbers) != n_instances or -1 in numbers:
-        strange = {k: label for k, label in enumerate(given) if numbers[k] < 0}
+        strange = {k: label for k, label in enumerate(values) if numbers[k] < 0}
         raise InputError(
             f"{argument} must be names of classes, {list(names)}, or None where unknown, one per "
-            f"instance ({n_instances}), got {len(given)} with {str(strange)[:200]} among them."
+            f"instance ({n_instances}), got {len(values)} with {str(strange)[:200]} among them."
         )
     return np.array(numbers, dtype=np.int64)
 
@@ -391,8 +391,8 @@ def _listed(values: Any) -> list[Any]:
 
 def some_of(ids: Sequence[Hashable]) -> str:
     """Format the first few of some ids for a message."""
-    shown = ", ".join(repr(bag) for bag in ids[:SHOWN])
-    return f"[{shown}{', ...' if len(ids) > SHOWN else ''}]"
+    text = ", ".join(repr(bag) for bag in ids[:SHOWN])
+    return f"[{text}{', ...' if len(ids) > SHOWN else ''}]"
 
 
 def bag_proportions(
@@ -425,13 +425,13 @@ def bag_proportions(
     """
     check_same_order({"bags": bags, "labels": labels})
     values, numbers = _listed(labels), as_vector(labels)
-    named = classes is not None or any(isinstance(value, str) for value in values)
-    if any(map(_is_missing, values)) or (numbers is None and not named):
+    has_names = classes is not None or any(isinstance(value, str) for value in values)
+    if any(map(_is_missing, values)) or (numbers is None and not has_names):
         raise InputError(
             "labels must be a finite number for each instance, above 0 where it is positive, or "
             f"the name of its class, got {labels!r:.200}; leave out instances without a label."
         )
-    if not named:
+    if not has_names:
         return _proportions(np.asarray(numbers) > 0.0, bags)
     names = sorted(set(values)) if classes is None else _listed(classes)
     columns = [_proportions(np.array([value == name for value in values]), bags) for name in names]

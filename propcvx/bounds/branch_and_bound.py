@@ -24,8 +24,8 @@ from propcvx.bounds.moments import (
     CertifiedValues,
     Multipliers,
     certify_values,
+    find_pairs,
     improve_duals,
-    pairs_below,
     soft_least,
 )
 from propcvx.bounds.partition import Partition, divide
@@ -87,10 +87,10 @@ class Node:
 
     def with_label(self, instance: int, label: float) -> Node | None:
         """Restrict the node to labelings with a label; None if there are none."""
-        inside = [np.flatnonzero(block.instances == instance) for block in self.partition.blocks]
-        (k,) = (k for k, place in enumerate(inside) if len(place))
-        kept = self.partition.blocks[k].labelings[:, inside[k][0]] == label
-        return replace(self, partition=self.partition.keep(k, kept)) if kept.any() else None
+        columns = [np.flatnonzero(block.instances == instance) for block in self.partition.blocks]
+        (k,) = (k for k, column in enumerate(columns) if len(column))
+        mask = self.partition.blocks[k].labelings[:, columns[k][0]] == label
+        return replace(self, partition=self.partition.keep(k, mask)) if mask.any() else None
 
 
 @dataclass(eq=False)
@@ -123,8 +123,8 @@ class BagMoments:
 
     def __post_init__(self) -> None:
         problem = self.problem
-        left, lengths, axes = np.linalg.svd(problem.features, full_matrices=False)
-        rotated = left * lengths
+        vectors, lengths, axes = np.linalg.svd(problem.features, full_matrices=False)
+        rotated = vectors * lengths
         self.rotation_error = float(np.linalg.norm(problem.features - rotated @ axes, axis=1).sum())
         self.axes_error = float(np.linalg.norm(axes @ axes.T - np.eye(len(axes))))
         self.problem = replace(problem, features=rotated)
@@ -142,10 +142,10 @@ class BagMoments:
         linear = 0.1 * (slopes - slopes.mean(axis=0))
         return Node(partition, replace(multipliers, linear=linear))
 
-    def maximize(self, node: Node, others: float = np.inf) -> tuple[Node, CertifiedValues]:
+    def maximize(self, node: Node, other_lower: float = np.inf) -> tuple[Node, CertifiedValues]:
         """Improve the multipliers of a node, and return it with its certified values.
 
-        ``others`` is a lower bound on the labelings of all other nodes.
+        ``other_lower`` is a lower bound on the labelings of all other nodes.
         """
         interval, partition = self.interval, node.partition
         candidates: Iterable[Multipliers] = [node.multipliers]
@@ -154,13 +154,13 @@ class BagMoments:
         tol = VALUE_ERROR * interval.upper
         for multipliers in candidates:
             improve_duals(partition, multipliers, 0.0, tol, interval.check_time)
-            node, certified = self.bounded(replace(node, multipliers=multipliers), others)
+            node, certified = self.bound_node(replace(node, multipliers=multipliers), other_lower)
         margin = self.interval.goal - certified.lower
         improve_duals(partition, node.multipliers, margin, tol, interval.check_time)
-        node, certified = self.bounded(node, others)
+        node, certified = self.bound_node(node, other_lower)
         return replace(node, stages=WARM_STAGES), certified
 
-    def bounded(self, node: Node, others: float) -> tuple[Node, CertifiedValues]:
+    def bound_node(self, node: Node, other_lower: float) -> tuple[Node, CertifiedValues]:
         """Certify a node with its multipliers, and return it with its proved bound.
 
         Bounds must hold for the weights of labelings up to twice the upper bound; a larger bound
@@ -170,12 +170,12 @@ class BagMoments:
         limit = 2.0 * self.interval.upper
         partition = replace(node.partition, reach=self.problem.reach(limit))
         node = replace(node, partition=partition)
-        certified = self.certified(node)
+        certified = self.certify_node(node)
         node = replace(node, lower=max(node.lower, min(certified.lower, limit)))
-        self.interval.prove(self.name, min(node.bound, others))
+        self.interval.prove(self.name, min(node.bound, other_lower))
         return node, certified
 
-    def certified(self, node: Node) -> CertifiedValues:
+    def certify_node(self, node: Node) -> CertifiedValues:
         """Compute the values that the multipliers of a node certify."""
         certified, reach = certify_values(node.partition, node.multipliers), node.partition.reach
         slack = self.problem.C * reach * self.rotation_error + 0.5 * reach**2 * self.axes_error
@@ -183,14 +183,14 @@ class BagMoments:
 
     def branch(self) -> None:
         """Work on the tree of all labelings until the interval closes."""
-        self.open_nodes, self.made, self.finished_lower = [self.root()], 1, np.inf
+        self.open_nodes, self.n_nodes, self.finished_lower = [self.root()], 1, np.inf
         while self.open_nodes and not self.interval.closed:
             self.step()
 
     def step(self) -> None:
         """Work on the node of the least lower bound."""
         first, *others = self.open_nodes
-        node, status, certified = self.work(first, self._least(others))
+        node, status, certified = self.work(first, self._lower_bound(others))
         children: list[Node] = []
         if status == "open":
             status, children = "branched", self._children(node, certified)
@@ -202,19 +202,19 @@ class BagMoments:
         place = node.index, node.parent, node.depth
         record = NodeRecord(*place, node.bound, status, node.sizes, self.interval.seconds)
         self.interval.record(record)
-        self.interval.prove(self.name, self._least(self.open_nodes))
+        self.interval.prove(self.name, self._lower_bound(self.open_nodes))
 
-    def _least(self, nodes: Sequence[Node]) -> float:
+    def _lower_bound(self, nodes: Sequence[Node]) -> float:
         """Return a lower bound on the labelings of sorted nodes and of finished nodes."""
         return min([self.finished_lower, *(node.bound for node in nodes[:1])])
 
-    def work(self, node: Node, others: float) -> tuple[Node, str, CertifiedValues]:
+    def work(self, node: Node, other_lower: float) -> tuple[Node, str, CertifiedValues]:
         """Tighten a node; return it, its status (closed, listed or open) and certified values."""
         if node.partition.size <= MOST_AT_ONCE:
             multipliers = node.multipliers.merge([range(len(node.sizes))])
-            node = replace(node, partition=node.partition.whole(), multipliers=multipliers)
+            node = replace(node, partition=node.partition.merge_all(), multipliers=multipliers)
         while True:
-            node, certified = self.maximize(node, others)
+            node, certified = self.maximize(node, other_lower)
             # descend from the labeling that takes the least of every block
             labeling = node.partition.labeling(
                 [int(values.argmin()) for values in certified.values]
@@ -222,10 +222,10 @@ class BagMoments:
             if np.isfinite(self.problem.cost(labeling)):
                 upper, _ = self.interval.upper, self.search.descend(labeling)
                 if self.interval.upper < upper:
-                    node, certified = self.bounded(node, others)
+                    node, certified = self.bound_node(node, other_lower)
             if node.lower >= self.interval.goal:
                 return node, "closed", certified
-            node = _without_hopeless(node, certified, self.interval.goal)
+            node = _drop_hopeless(node, certified, self.interval.goal)
             if len(node.sizes) == 1:
                 return node, "listed", certified
             merged = self._merged(node, certified)
@@ -242,20 +242,20 @@ class BagMoments:
         """
         order: list[int] = np.argsort(node.sizes, kind="stable").tolist()
         groups: list[list[int]] = []
-        kept: dict[int, Indices] = {}
+        choices: dict[int, Indices] = {}
         for pair in (order[k : k + 2] for k in range(0, len(order), 2)):
-            goal = self.interval.goal - certified.without(pair)
-            chosen = pairs_below(node.partition, node.multipliers, pair, goal, MOST_MERGED)
-            if chosen is None:
+            goal = self.interval.goal - certified.lower_without(pair)
+            pairs = find_pairs(node.partition, node.multipliers, pair, goal, MOST_MERGED)
+            if pairs is None:
                 groups += [[block] for block in pair]
             else:
-                kept[len(groups)] = chosen
+                choices[len(groups)] = pairs
                 groups.append(pair)
-        if not kept:
+        if not choices:
             return node
-        partition, multipliers = node.partition.merge(groups, kept), node.multipliers.merge(groups)
+        partition = node.partition.merge(groups, choices)
         stages = () if partition.size <= MOST_PAIRS else WARM_STAGES
-        node = replace(node, partition=partition, multipliers=multipliers)
+        node = replace(node, partition=partition, multipliers=node.multipliers.merge(groups))
         return replace(node, dropped=min(node.dropped, self.interval.goal), stages=stages)
 
     def _children(self, node: Node, certified: CertifiedValues) -> list[Node]:
@@ -268,20 +268,20 @@ class BagMoments:
             means[block.instances] = np.where(open_ones, mean, np.inf)
         instance = int(means.argmin())
         child = replace(node, parent=node.index, depth=node.depth + 1)
-        both = (child.with_label(instance, 1.0), child.with_label(instance, -1.0))
-        children = [replace(each, index=self.made + k) for k, each in enumerate(both) if each]
-        self.made += len(children)
+        pair = (child.with_label(instance, 1.0), child.with_label(instance, -1.0))
+        children = [replace(node, index=self.n_nodes + k) for k, node in enumerate(pair) if node]
+        self.n_nodes += len(children)
         return children
 
 
-def _without_hopeless(node: Node, certified: CertifiedValues, goal: float) -> Node:
+def _drop_hopeless(node: Node, certified: CertifiedValues, goal: float) -> Node:
     """Drop labelings that cannot be better from a node, and in place from its certified values."""
     partition, dropped = node.partition, node.dropped
     for k in range(len(partition.blocks)):
         values = certified.of_labelings(k)
-        kept = values < goal
-        kept[values.argmin()] = True
-        dropped = min(dropped, float(values[~kept].min(initial=np.inf)))
-        certified.values[k] = certified.values[k][kept]
-        partition = partition.keep(k, kept)
+        mask = values < goal
+        mask[values.argmin()] = True
+        dropped = min(dropped, float(values[~mask].min(initial=np.inf)))
+        certified.values[k] = certified.values[k][mask]
+        partition = partition.keep(k, mask)
     return replace(node, partition=partition, dropped=dropped)

@@ -163,9 +163,9 @@ def certify(
             "X must be instances, or a fitted ConvPropSVM or AlterPropSVM; of a pipeline call "
             f"certify(model[-1], model[:-1].transform(X), y), got {X!r:.200}."
         )
-    check_number("C", C, above=0.0)
-    check_number("tol", tol, least=0.0)
-    check_number("time_limit", time_limit, above=0.0)
+    check_number("C", C, low=0.0)
+    check_number("tol", tol, low=0.0, closed="left")
+    check_number("time_limit", time_limit, low=0.0)
     method = KernelMethod(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
     data = TrainingData.of(method, X, y)
     loss, weights = _checked_term(data.bags, epsilon, loss, C_p, bag_weights)
@@ -174,15 +174,15 @@ def certify(
     problem = LabelingProblem(data.bags, C, weights, loss, features=features)
     if problem.least_cost < 0.0:
         raise InputError(f"loss must not be negative, as gaps are relative, got {loss!r:.200}.")
-    chosen = find_bounds(bounds, problem)
-    share, least = feature_map.share_of_bounds(C), problem.least_cost
+    bounds, least_cost = find_bounds(bounds, problem), problem.least_cost
+    share = feature_map.share_of_bounds(C)
     bar = tqdm(desc="nodes", disable=not verbose)
     with bar, one_thread(len(features)):
         interval = Interval(tol, time_limit, callback, progress=bar)
-        interval.gram_lower = lambda lower: lower - (1.0 - share) * max(lower - least, 0.0)
-        search = SwapSearch.of(problem, interval)
+        interval.gram_lower = lambda lower: lower - (1.0 - share) * max(lower - least_cost, 0.0)
+        search = SwapSearch.from_problem(problem, interval)
         work = _Certification(search)
-        reason = work.run(chosen, start, check_random_state(random_state))
+        reason = work.run(bounds, start, check_random_state(random_state))
     return work.result(reason)
 
 
@@ -195,15 +195,15 @@ def _arguments_of_fit(arguments: Mapping[str, Any]) -> dict[str, Any]:
     if twice := _not_default({name: arguments[name] for name in OF_PROBLEM}):
         raise InputError(f"{', '.join(twice)} must not be given, as the fitted estimator has it.")
     _check_two_classes(len(fitted.classes_))
-    taken = fitted._certified_form() | {name: getattr(fitted, name) for name in KERNEL}
+    settings = fitted._certified_form() | {name: getattr(fitted, name) for name in KERNEL}
     _check_same_data(fitted, X, y)
     start = np.where(fitted.transduction_ == fitted.classes_[1], 1.0, -1.0)
-    return {**arguments, **taken, "X": X, "y": y, "start": start}
+    return {**arguments, **settings, "X": X, "y": y, "start": start}
 
 
 def _not_default(arguments: Mapping[str, Any]) -> list[str]:
     """Return the names of the arguments that differ from the defaults of ``certify``."""
-    defaults = {name: each.default for name, each in signature(certify).parameters.items()}
+    defaults = {name: part.default for name, part in signature(certify).parameters.items()}
     return [name for name, x in arguments.items() if np.ndim(x) > 0 or x != defaults[name]]
 
 
@@ -215,16 +215,16 @@ def _check_two_classes(n_classes: int) -> None:
 
 def _check_same_data(fitted: KernelMethod, X: Any, y: Any) -> None:
     """Check the numbers of instances and features, and the instances that a kernel stores."""
-    seen = len(fitted.transduction_), fitted.n_features_in_
+    fit_shape = len(fitted.transduction_), fitted.n_features_in_
     shape = getattr(X, "shape", np.shape(X))
-    if shape != seen or len(y) != seen[0]:
+    if shape != fit_shape or len(y) != fit_shape[0]:
         raise InputError(
-            f"X and y must be those of the fit: X of shape {seen}, got {shape} and "
+            f"X and y must be those of the fit: X of shape {fit_shape}, got {shape} and "
             f"{len(y)} rows of y."
         )
     training = fitted.feature_map_.training
-    given = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-    if training is not None and not np.array_equal(training, given):
+    instances = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    if training is not None and not np.array_equal(training, instances):
         raise InputError("X must be that of the fit, got other instances.")
 
 

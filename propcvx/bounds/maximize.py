@@ -73,8 +73,8 @@ class SmoothBound:
 
     def _unpack(self, vector: Array) -> tuple[Array, Array, Array]:
         squares, linear = self.best.squares, self.best.linear
-        roots, rest, prices = np.split(vector, np.cumsum([squares.size, linear.size]))
-        return roots.reshape(squares.shape), rest.reshape(linear.shape), prices
+        roots, slopes, prices = np.split(vector, np.cumsum([squares.size, linear.size]))
+        return roots.reshape(squares.shape), slopes.reshape(linear.shape), prices
 
     def __call__(self, vector: Array) -> tuple[float, Array]:
         """Compute minus the smoothed bound and its gradient, in units of the value."""

@@ -106,9 +106,9 @@ class PieceProblem:
         self.factor = np.linalg.cholesky(multipliers.squares[k]).astype(float, copy=False)
         self.scale = float(np.sqrt(multipliers.shares[k]))
         self.linear, q = multipliers.linear[k], len(self.factor)
-        both = np.vstack([self.block.features, self.linear])
-        both = np.hstack([np.linalg.solve(self.factor, both[:, :q].T).T, both[:, q:] / self.scale])
-        self.rows, self.offset = both[:-1], both[-1]
+        rows = np.vstack([self.block.features, self.linear])
+        rows = np.hstack([np.linalg.solve(self.factor, rows[:, :q].T).T, rows[:, q:] / self.scale])
+        self.rows, self.offset = rows[:-1], rows[-1]
         self.Q, self.q = self.rows @ self.rows.T, self.rows @ self.offset
         self.costs = self.block.costs - self.block.counts @ multipliers.prices
         self.constants = self.costs - 0.5 * self.offset @ self.offset
@@ -118,36 +118,36 @@ class PieceProblem:
         duals = self.block.duals
         slopes = self.block.labelings + self.q - 0.5 * duals @ self.Q
         values: Array = np.einsum("pi,pi->p", slopes, duals) + self.constants
-        first = values <= values.min() + margin
-        self.improve(values, first, np.inf, tol, check_time)
-        most = float(values[first].min()) + margin
-        self.improve(values, ~first & (values < most), most, tol, check_time)
+        mask = values <= values.min() + margin
+        self.improve(values, mask, np.inf, tol, check_time)
+        limit = float(values[mask].min()) + margin
+        self.improve(values, ~mask & (values < limit), limit, tol, check_time)
         return values
 
     def improve(
-        self, values: Array, chosen: Mask, most: float, tol: float, check_time: Check
+        self, values: Array, mask: Mask, limit: float, tol: float, check_time: Check
     ) -> None:
         """Improve the duals of some labelings and their values, in place, while below a value."""
-        places = np.flatnonzero(chosen & np.isfinite(self.constants))  # the others are infeasible
+        places = np.flatnonzero(mask & np.isfinite(self.constants))  # the others are infeasible
         for start in range(0, len(places), PROGRAMS_AT_ONCE):
             check_time()
             part = places[start : start + PROGRAMS_AT_ONCE]
             y, constants = self.block.labelings[part].astype(float), self.constants[part]
             program = self.Q, y + self.q, self._box(y), self.block.duals[part]
-            v, reached = solve_boxes(*program, most - constants, tol)
+            v, reached = solve_boxes(*program, limit - constants, tol)
             self.block.duals[part], values[part] = v, reached + constants
 
     def _box(self, labelings: Array | Signs) -> tuple[Array, Array]:
         """Return lower and upper bounds on the duals of some labelings."""
-        ends = self.partition.C * labelings
-        return np.minimum(0.0, ends), np.maximum(0.0, ends)
+        corners = self.partition.C * labelings
+        return np.minimum(0.0, corners), np.maximum(0.0, corners)
 
     def weights(self, duals: Array) -> Array:
         """Compute the weights w of some duals, in rows."""
         z, q = duals @ self.rows - self.offset, len(self.factor)
         return np.hstack([np.linalg.solve(self.factor.T, z[:, :q].T).T, z[:, q:] / self.scale])
 
-    def certified(self) -> tuple[Array, Array]:
+    def certify(self) -> tuple[Array, Array]:
         r"""Compute lower bounds of :math:`\min_w` over :math:`\|w\| \le` reach, and z.
 
         The bounds include rounding errors.
@@ -171,8 +171,8 @@ class PieceProblem:
 
 def soft_least(values: Array, temperature: float) -> tuple[float, Array]:
     r"""Compute :math:`-T \log \sum_y e^{-d_y / T}` and its derivative, 0 where negligible."""
-    above = (values - values.min()) / temperature
-    weights = np.where(above < NEGLIGIBLE, np.exp(-above), 0.0)
+    excess = (values - values.min()) / temperature
+    weights = np.where(excess < NEGLIGIBLE, np.exp(-excess), 0.0)
     total = weights.sum()
     return float(values.min() - temperature * np.log(total)), weights / total
 
@@ -197,13 +197,13 @@ class CertifiedValues:
         """A lower bound on the whole problem."""
         return self.rest + sum(float(values.min()) for values in self.values)
 
-    def without(self, blocks: Sequence[int]) -> float:
+    def lower_without(self, blocks: Sequence[int]) -> float:
         """Return a lower bound on everything except the parts of some blocks."""
         return self.lower - sum(float(self.values[k].min()) for k in blocks)
 
     def of_labelings(self, k: int) -> Array:
         """Return lower bounds on the whole problem for each labeling of block k."""
-        return self.values[k] + self.without([k])
+        return self.values[k] + self.lower_without([k])
 
 
 def improve_duals(
@@ -216,8 +216,8 @@ def improve_duals(
     for k in range(len(partition.blocks)):
         problem = PieceProblem(partition, multipliers, k)
         values = problem.values(0.0, tol, check_time)
-        most = float(values.min()) + margin
-        problem.improve(values, values < most, most, tol, check_time)
+        limit = float(values.min()) + margin
+        problem.improve(values, values < limit, limit, tol, check_time)
 
 
 def certify_values(partition: Partition, multipliers: Multipliers) -> CertifiedValues:
@@ -235,16 +235,16 @@ def certify_values(partition: Partition, multipliers: Multipliers) -> CertifiedV
     factors, reach = np.array([problem.factor for problem in problems]), partition.reach
     squares = np.einsum("kij,klj->il", factors, factors) - np.eye(factors.shape[1])
     tail = abs(float(sum(problem.scale**2 for problem in problems)) - 1.0)
-    missing = np.linalg.norm(squares) + tail + EPSILON * factors.size
-    defect = 0.5 * reach**2 * missing + reach * np.linalg.norm(multipliers.linear.sum(axis=0))
-    values, rest = [problem.certified()[0] for problem in problems], -float(defect)
+    deviation = np.linalg.norm(squares) + tail + EPSILON * factors.size
+    defect = 0.5 * reach**2 * deviation + reach * np.linalg.norm(multipliers.linear.sum(axis=0))
+    values, rest = [problem.certify()[0] for problem in problems], -float(defect)
     for cost, price in zip(partition.costs, multipliers.prices, strict=True):
         rest += float((cost + price * np.arange(len(cost))).min())
     return CertifiedValues(values, rest)
 
 
-def pairs_below(
-    partition: Partition, multipliers: Multipliers, pair: Sequence[int], goal: float, most: int
+def find_pairs(
+    partition: Partition, multipliers: Multipliers, pair: Sequence[int], goal: float, limit: int
 ) -> Indices | None:
     r"""Find pairs of labelings of two blocks with a bound below a goal; None if too many.
 
@@ -260,20 +260,20 @@ def pairs_below(
     blocks = [partition.blocks[k] for k in pair]
     if len(blocks) < 2 or prod(map(len, blocks)) > MOST_PAIRS:
         return None
-    both = multipliers.merge([pair])
-    both = replace(both, linear=0.5 * both.linear)
-    (b, z), (c, x) = (PieceProblem(partition, both, 0, block).certified() for block in blocks)
-    chosen: list[Indices] = []
+    merged = multipliers.merge([pair])
+    merged = replace(merged, linear=0.5 * merged.linear)
+    (b, z), (c, x) = (PieceProblem(partition, merged, 0, block).certify() for block in blocks)
+    places: list[Indices] = []
     for part in np.array_split(range(len(b)), len(b) * len(c) // PAIRS_AT_ONCE + 1):
         rows, columns = np.nonzero(b[part, None] + c - z[part] @ x.T < goal)
-        chosen.append(np.array([part[rows], columns]))
-        if sum(map(np.size, chosen)) > 2 * most:
+        places.append(np.array([part[rows], columns]))
+        if sum(map(np.size, places)) > 2 * limit:
             return None
-    return np.hstack(chosen)
+    return np.hstack(places)
 
 
 def solve_boxes(
-    Q: Array, g: Array, box: tuple[Array, Array], start: Array, enough: Array, tol: float
+    Q: Array, g: Array, box: tuple[Array, Array], start: Array, limits: Array, tol: float
 ) -> tuple[Array, Array]:
     r"""Solve P quadratic programs of n variables with one matrix over boxes, by active sets.
 
@@ -294,7 +294,7 @@ def solve_boxes(
         The bounds l and u.
     start : array of shape (P, n)
         The first points; clipped to the box.
-    enough : array of shape (P,)
+    limits : array of shape (P,)
         Values above which programs are not improved further.
     tol : float
         Largest error of a value; programs that need more than ``STEPS`` keep their last point.
@@ -315,14 +315,14 @@ def solve_boxes(
     for _ in range(STEPS):
         gain = gradient * np.where(gradient > 0.0, upper - v, lower - v)
         values = 0.5 * np.einsum("pi,pi->p", v, g + gradient)
-        on = np.flatnonzero((gain.sum(axis=1) > tol) & (values <= enough))
-        if not len(on):
+        active = np.flatnonzero((gain.sum(axis=1) > tol) & (values <= limits))
+        if not len(active):
             break
-        free, solved = (v > lower) & (v < upper), on[face_solved[on]]
+        free, solved = (v > lower) & (v < upper), active[face_solved[active]]
         free[solved, (gain * ~free)[solved].argmax(axis=1)] = True
-        face = Q, v[on], gradient[on], free[on], lower[on], upper[on]
-        v[on], face_solved[on] = _along_face(*face)
-        gradient[on] = g[on] - v[on] @ Q
+        face = Q, v[active], gradient[active], free[active], lower[active], upper[active]
+        v[active], face_solved[active] = _along_face(*face)
+        gradient[active] = g[active] - v[active] @ Q
     return v, 0.5 * np.einsum("pi,pi->p", v, g + gradient)
 
 

@@ -82,25 +82,25 @@ class Partition:
         """Number of combinations of the blocks' labelings."""
         return prod(len(block) for block in self.blocks)
 
-    def labeling(self, chosen: Sequence[int]) -> Array:
+    def labeling(self, choices: Sequence[int]) -> Array:
         """Combine one labeling of each block into a labeling of all instances."""
         labeling = np.empty(sum(len(block.instances) for block in self.blocks))
-        for block, choice in zip(self.blocks, chosen, strict=True):
+        for block, choice in zip(self.blocks, choices, strict=True):
             labeling[block.instances] = block.labelings[choice]
         return labeling
 
-    def merge(self, groups: Sequence[Sequence[int]], kept: Mapping[int, Indices]) -> Partition:
+    def merge(self, groups: Sequence[Sequence[int]], choices: Mapping[int, Indices]) -> Partition:
         """Merge blocks by groups of their positions.
 
         ``kept[k]`` has the combinations of labelings that group k keeps, in columns.
         """
         merged = [self.blocks[group[0]] for group in groups]
-        for k, chosen in kept.items():
-            merged[k] = _product([self.blocks[block] for block in groups[k]], chosen)
+        for k, choice in choices.items():
+            merged[k] = _product([self.blocks[block] for block in groups[k]], choice)
         costs = list(self.costs)
         for place, block in enumerate(merged):
-            for bag, inside in enumerate(self.members):
-                if len(costs[bag]) > 1 and np.isin(inside, block.instances).all():
+            for bag, members in enumerate(self.members):
+                if len(costs[bag]) > 1 and np.isin(members, block.instances).all():
                     total = block.costs + costs[bag][block.counts[:, bag]]
                     others = np.arange(len(costs)) != bag
                     block = replace(block, costs=total, counts=block.counts * others)
@@ -108,15 +108,15 @@ class Partition:
             merged[place] = block
         return replace(self, blocks=tuple(merged), costs=tuple(costs))
 
-    def whole(self) -> Partition:
+    def merge_all(self) -> Partition:
         """Merge all blocks, with all combinations of their labelings."""
-        chosen = np.array([*product(*(range(len(block)) for block in self.blocks))]).T
-        return self.merge([range(len(self.blocks))], {0: chosen})
+        choices = np.array([*product(*(range(len(block)) for block in self.blocks))]).T
+        return self.merge([range(len(self.blocks))], {0: choices})
 
     def keep(self, k: int, labelings: Mask) -> Partition:
         """Restrict block k to some of its labelings."""
-        block, each = self.blocks[k], ("labelings", "duals", "costs", "counts")
-        block = replace(block, **{name: getattr(block, name)[labelings] for name in each})
+        block, names = self.blocks[k], ("labelings", "duals", "costs", "counts")
+        block = replace(block, **{name: getattr(block, name)[labelings] for name in names})
         return replace(self, blocks=(*self.blocks[:k], block, *self.blocks[k + 1 :]))
 
 
@@ -138,21 +138,21 @@ def divide(problem: LabelingProblem) -> Partition:
 
 def _number(problem: LabelingProblem, members: Indices, cost: Array) -> int:
     """Count the labelings of a bag."""
-    known = problem.bags.labels[members]
-    free, positive = int((known == 0).sum()), int((known > 0).sum())
+    labels = problem.bags.labels[members]
+    free, positive = int((labels == 0).sum()), int((labels > 0).sum())
     allowed = np.flatnonzero(np.isfinite(cost)) - positive
     return sum(comb(free, int(m)) for m in allowed if 0 <= m <= free)
 
 
 def _piece(problem: LabelingProblem, members: Indices, cost: Array, priced: Indices) -> Block:
     """Build a block of some instances of a bag; ``priced`` is 1 for a divided bag."""
-    known = problem.bags.labels[members]
-    free, positive = np.flatnonzero(known == 0), int((known > 0).sum())
+    labels = problem.bags.labels[members]
+    free, positive = np.flatnonzero(labels == 0), int((labels > 0).sum())
     allowed = np.flatnonzero(np.isfinite(cost[positive : positive + len(free) + 1]))
-    chosen = [list(some) for count in allowed for some in combinations(free, int(count))]
-    labelings = np.tile(np.where(known > 0, 1, -1).astype(np.int8), (len(chosen), 1))
-    for row, some in zip(labelings, chosen, strict=True):
-        row[some] = 1
+    choices = [list(choice) for count in allowed for choice in combinations(free, int(count))]
+    labelings = np.tile(np.where(labels > 0, 1, -1).astype(np.int8), (len(choices), 1))
+    for row, choice in zip(labelings, choices, strict=True):
+        row[choice] = 1
     positives = (labelings > 0).sum(axis=1)
     counts = np.outer(positives, priced)
     duals = problem.C * labelings.astype(float)
@@ -165,8 +165,8 @@ def _product(blocks: Sequence[Block], combinations: Indices) -> Block:
     return Block(
         np.concatenate([block.instances for block in blocks]),
         np.vstack([block.features for block in blocks]),
-        np.hstack([block.labelings[chosen] for block, chosen in parts]),
-        np.hstack([block.duals[chosen] for block, chosen in parts]),
-        np.sum([block.costs[chosen] for block, chosen in parts], axis=0),
-        np.sum([block.counts[chosen] for block, chosen in parts], axis=0),
+        np.hstack([block.labelings[choice] for block, choice in parts]),
+        np.hstack([block.duals[choice] for block, choice in parts]),
+        np.sum([block.costs[choice] for block, choice in parts], axis=0),
+        np.sum([block.counts[choice] for block, choice in parts], axis=0),
     )

@@ -43,8 +43,8 @@ class LabelingProblem(PropSVM):
 
     def cost(self, labeling: Array) -> float:
         """Sum the costs of the bags; infinite if a count is infeasible or a known label changed."""
-        known = self.bags.labels != 0
-        if (labeling[known] != self.bags.labels[known]).any():
+        is_known = self.bags.labels != 0
+        if (labeling[is_known] != self.bags.labels[is_known]).any():
             return np.inf
         return super().cost(labeling)
 

@@ -43,10 +43,12 @@ class SwapSearch:
     problem: LabelingProblem
     interval: Interval
     svm: LabelingSVM
-    known: dict[bytes, Separator] = field(default_factory=dict, repr=False)
+    separators: dict[bytes, Separator] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, problem: LabelingProblem, interval: Interval, tol: float = 1e-8) -> SwapSearch:
+    def from_problem(
+        cls, problem: LabelingProblem, interval: Interval, tol: float = 1e-8
+    ) -> SwapSearch:
         """Build a search with SVMs to this relative gap."""
         return cls(problem, interval, LabelingSVM(problem.features, problem.C, Solve(tol=tol)))
 
@@ -63,11 +65,11 @@ class SwapSearch:
     def plane(self, labeling: Array) -> Separator:
         """Return the SVM of a labeling."""
         key = bits_of(labeling)
-        known = self.known.get(key) or self._solve(labeling)
+        separator = self.separators.get(key) or self._solve(labeling)
         if len(labeling) <= MOST_REMEMBERED:
-            self.known[key] = known
-        self.interval.offer("swap search", labeling, known.value)
-        return known
+            self.separators[key] = separator
+        self.interval.offer("swap search", labeling, separator.value)
+        return separator
 
     def value(self, labeling: Array) -> float:
         """Compute the value of a labeling from any source; minus infinity if solvers fail."""
@@ -81,7 +83,7 @@ class SwapSearch:
         self.interval.check_time()
         return self.plane(labeling)
 
-    def least(self, plane: Separator, flipped: Indices) -> Array:
+    def lower_bounds(self, plane: Separator, flipped: Indices) -> Array:
         """Compute lower bounds on the SVM values after moves, from updated duals."""
         F, v, C = self.problem.features, plane.duals, self.problem.C
         squares = np.maximum(np.square(F).sum(axis=1), np.finfo(float).tiny)
@@ -98,12 +100,12 @@ class SwapSearch:
 
     def descend(self, labeling: Array) -> Separator:
         """Alternate and move from a labeling until neither decreases the value."""
-        best = self.alternated(self.solved(labeling))
+        best = self.alternate(self.solved(labeling))
         while (moved := self._better_move(best)) is not None:
-            best = self.alternated(moved)
+            best = self.alternate(moved)
         return best
 
-    def alternated(self, start: Separator) -> Separator:
+    def alternate(self, start: Separator) -> Separator:
         """Alternate between labels and separator while the value decreases."""
 
         def step(best: Separator) -> Separator:
@@ -115,11 +117,11 @@ class SwapSearch:
         """Relabel one or two bags and descend, and yield the best separator after each hop."""
         bags = self.problem.bags
         while True:
-            drawn = random.choice(bags.n_bags, size=random.randint(1, 3))
+            sample = random.choice(bags.n_bags, size=random.randint(1, 3))
             other = self.problem.best_labeling(random.normal(size=bags.n_instances))
-            labeling = np.where(np.isin(bags.index, drawn), other, best.labeling)
-            end = self.descend(labeling)
-            best = end if is_better(end.value, best.value) else best
+            labeling = np.where(np.isin(bags.index, sample), other, best.labeling)
+            result = self.descend(labeling)
+            best = result if is_better(result.value, best.value) else best
             yield best
 
     def _better_move(self, best: Separator) -> Separator | None:
@@ -128,11 +130,11 @@ class SwapSearch:
         # the change of the loss by flipping each label, for a fixed separator
         changes = problem.C * best.labeling * problem.instance_loss.reduction(best.scores)
         swaps, (flips, costs) = problem.swaps(best.labeling, changes), problem.flips(best.labeling)
-        both = ((swaps, problem.cost(best.labeling)), (flips, costs))
-        order = np.concatenate([changes[moved].sum(axis=1) + cost for moved, cost in both])
-        least = np.concatenate([self.least(best, moved) + cost for moved, cost in both])
+        moves = ((swaps, problem.cost(best.labeling)), (flips, costs))
+        order = np.concatenate([changes[moved].sum(axis=1) + cost for moved, cost in moves])
+        lower = np.concatenate([self.lower_bounds(best, moved) + cost for moved, cost in moves])
         for place in np.argsort(order, kind="stable"):
-            if not is_better(least[place], best.value):
+            if not is_better(lower[place], best.value):
                 continue
             moved = swaps[place] if place < len(swaps) else flips[place - len(swaps)]
             labeling = best.labeling.copy()

@@ -19,7 +19,7 @@ from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.checks import resolve
 from propcvx.errors import InputError
-from propcvx.relaxation.comparison import FOR_BOUNDS, RELAXATIONS, by_name, name_of
+from propcvx.relaxation.comparison import FOR_BOUNDS, RELAXATIONS, find_all, name_of
 from propcvx.relaxation.result import RelaxationResult, check_result
 
 MOST_LISTED = 20_000
@@ -62,7 +62,7 @@ class Bound:
 
 def enumeration(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
     """Compute the values of all labelings as one block, ignoring the time limit."""
-    partition = divide(problem).whole()
+    partition = divide(problem).merge_all()
     single = Multipliers.equal(partition, problem.features.shape[1])
     tol = TOL * problem.C * len(problem.features)
     improve_duals(partition, single, np.inf, tol, lambda: None)
@@ -145,14 +145,14 @@ def find_bounds(bounds: Any, problem: LabelingProblem) -> dict[str, Bound]:
     if isinstance(bounds, str) and bounds == "auto":
         able = [name for name in BOUNDS if not BOUNDS[name].refuses(problem)]
         bounds = [name for name in able if BOUNDS[name].automatic]
-    found = by_name(bounds, _find_bound)
-    for name, kind in found.items():
-        found[name] = kind if isinstance(kind, Bound) else relaxation_bound(name, kind)
-        if reason := found[name].refuses(problem):
+    table = find_all(bounds, _find_bound)
+    for name, kind in table.items():
+        table[name] = kind if isinstance(kind, Bound) else relaxation_bound(name, kind)
+        if reason := table[name].refuses(problem):
             raise InputError(f"bounds: {name!r} {reason}.")
-    return found
+    return table
 
 
 def _find_bound(kind: Any) -> Any:
-    known = {**BOUNDS, **RELAXATIONS}
-    return kind if isinstance(kind, Bound) else resolve("bounds", kind, known, "relax")
+    table = {**BOUNDS, **RELAXATIONS}
+    return kind if isinstance(kind, Bound) else resolve("bounds", kind, table, "relax")

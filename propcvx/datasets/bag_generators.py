@@ -137,12 +137,12 @@ def bags_with_proportions(
     size = check_count("bag_size", bag_size)
     if not callable(draw):
         raise InputError(f"draw must be a function that draws a proportion, got {draw!r}.")
-    above = _vector("labels", labels) > 0
-    positive = random.permutation(np.flatnonzero(above))
-    negative = random.permutation(np.flatnonzero(~above))
+    is_positive = _vector("labels", labels) > 0
+    positive = random.permutation(np.flatnonzero(is_positive))
+    negative = random.permutation(np.flatnonzero(~is_positive))
     members: list[Indices] = []
     while True:
-        share = check_number("draw", draw(random), least=0.0, most=1.0)
+        share = check_number("draw", draw(random), 0.0, 1.0, closed="both")
         count = round(share * size)
         if count > len(positive) or size - count > len(negative):
             break

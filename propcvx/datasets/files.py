@@ -144,7 +144,7 @@ def _pooch() -> Any:
 
 
 def _check_content(path: Path, file: DataFile) -> None:
-    anew = f"remove it, and it is fetched again from {file.url}"
+    advice = f"remove it, and it is fetched again from {file.url}"
     try:
         if file.columns:
             digest = hash_of_cells(path, file.columns.split())
@@ -152,11 +152,11 @@ def _check_content(path: Path, file: DataFile) -> None:
             with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as content:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
     except (OSError, EOFError, ValueError, KeyError) as failure:
-        raise InputError(f"{path} cannot be read: {failure}; {anew}") from failure
+        raise InputError(f"{path} cannot be read: {failure}; {advice}") from failure
     if digest != file.sha256:
         raise InputError(
             f"{path} is not the file that was published: its content has the sha256 {digest}, "
-            f"expected is {file.sha256}; {anew}"
+            f"expected is {file.sha256}; {advice}"
         )
 
 

@@ -104,4 +104,4 @@ def read_natural_set(row: NaturalSet) -> BaggedData:
     table = table.drop(columns=[k for k in words if words[k].nunique() > MOST_VALUES])
     numbers = pd.get_dummies(table, drop_first=True, dtype=float)
     X = scale(numbers.fillna(numbers.mean()).to_numpy())
-    return BaggedData.of(X, labels, bags)
+    return BaggedData.from_labels(X, labels, bags)

@@ -112,10 +112,10 @@ def one_versus_rest(data: LabeledData, positive: float, random_state: Any = None
     random_state : int, RandomState or None
         Seeds the choice of the negatives.
     """
-    inside, others = np.flatnonzero(data.y == positive), np.flatnonzero(data.y != positive)
-    drawn = check_random_state(random_state).permutation(others)[: len(inside)]
-    chosen = np.sort(np.concatenate([inside, drawn]))
-    return LabeledData(data.X[chosen], np.where(data.y[chosen] == positive, 1.0, -1.0))
+    members, others = np.flatnonzero(data.y == positive), np.flatnonzero(data.y != positive)
+    sample = check_random_state(random_state).permutation(others)[: len(members)]
+    rows = np.sort(np.concatenate([members, sample]))
+    return LabeledData(data.X[rows], np.where(data.y[rows] == positive, 1.0, -1.0))
 
 
 def load_contraception(*, data_home: Any = None, download: bool = True) -> BaggedData:
@@ -180,13 +180,15 @@ def load_ballots(
         See :func:`load_real`.
     """
     table = _table("ballots", data_home, download)
-    known = [name for name in table if name in ("cd", "voteday") or name.startswith("v_")]
-    left = [name for name in known if name.startswith("v_") and name not in by]
-    if not by or not left or not set(by) <= set(known):
-        raise InputError(f"by must be some of {known}, and not all contests, got {by!r}.")
-    X, y = votes(table, left)
+    columns = [name for name in table if name in ("cd", "voteday") or name.startswith("v_")]
+    contests = [name for name in columns if name.startswith("v_") and name not in by]
+    if not by or not contests or not set(by) <= set(columns):
+        raise InputError(f"by must be some of {columns}, and not all contests, got {by!r}.")
+    X, y = votes(table, contests)
     codes = [np.unique(table[name], return_inverse=True)[1] for name in by]
-    return BaggedData.of(_scaled(X), y, np.unique(codes, axis=1, return_inverse=True)[1].ravel())
+    return BaggedData.from_labels(
+        _scaled(X), y, np.unique(codes, axis=1, return_inverse=True)[1].ravel()
+    )
 
 
 def _table(name: str, data_home: Any, download: bool) -> Any:
@@ -198,7 +200,7 @@ def _in_given_bags(name: str, data_home: Any, download: bool) -> BaggedData:
     """Load a set with a column of bags."""
     row, table = REAL_SETS[name], _table(name, data_home, download)
     X, y = row.read(table)
-    return BaggedData.of(_scaled(X), y, table[row.bags])
+    return BaggedData.from_labels(_scaled(X), y, table[row.bags])
 
 
 def _scaled(X: Array) -> Array:

@@ -35,7 +35,7 @@ class BaggedData(NamedTuple):
     proportions: dict[Any, float]
 
     @classmethod
-    def of(cls, X: Array, labels: NDArray[Any], bags: NDArray[Any]) -> BaggedData:
+    def from_labels(cls, X: Array, labels: NDArray[Any], bags: NDArray[Any]) -> BaggedData:
         """Build from labeled instances in bags, with their proportions."""
         return cls(X, labels.astype(np.int8), bags, bag_proportions(labels, bags))
 
@@ -93,9 +93,9 @@ def make_two_bags(n_per_bag: int = 100, random_state: Any = None) -> BaggedData:
         count = fifths * n_per_bag // 5
         angle = random.uniform(0.0, 2.0 * np.pi, count)
         distance = radius * np.sqrt(random.uniform(0.0, 1.0, count))
-        around = distance[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-        points.append(center / np.sqrt(2.0) + around)
+        offsets = distance[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+        points.append(center / np.sqrt(2.0) + offsets)
     counts = [len(disc) for disc in points]
     bags = np.repeat([disc[0] for disc in _DISCS], counts)
     labels = np.repeat([disc[1] for disc in _DISCS], counts)
-    return BaggedData.of(np.vstack(points), labels, bags)
+    return BaggedData.from_labels(np.vstack(points), labels, bags)

@@ -142,38 +142,38 @@ class AggregateLogisticRegression(OneProgramClassifier):
         self, feature_map: FeatureMap, bags: Bags
     ) -> tuple[Array, CountLikelihood, Array, float]:
         """Return rows with a total variance of 1, their likelihood, and their mean and unit."""
-        features, seen, _ = self._seen(feature_map, bags)
-        likelihood = CountLikelihood.of(seen, bags, self.epsilon)
+        features, training_bags, _ = self._training_bags(feature_map, bags)
+        likelihood = CountLikelihood.from_bags(training_bags, bags, self.epsilon)
         unit = np.sqrt(known_variance(feature_map.features, bags)) or 1.0
-        mean = np.average(features, axis=0, weights=seen.relative_weights)
+        mean = np.average(features, axis=0, weights=training_bags.relative_weights)
         return (features - mean) / unit, likelihood, mean, unit
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        ridge = check_number("ridge", self.ridge, above=0.0)
-        tol = check_number("tol", self.tol, least=0.0)
+        ridge = check_number("ridge", self.ridge, low=0.0)
+        tol = check_number("tol", self.tol, low=0.0, closed="left")
         limits: Any = {"tol": tol, "max_iter": check_count("max_iter", self.max_iter)}
         rows, likelihood, mean, unit = self._standardize(feature_map, bags)
-        if equal := self._warns_of_equal_shares(likelihood.feasible.bags):
+        if equal := self._warn_if_equal_shares(likelihood.feasible.bags):
             rows = np.zeros_like(rows)
         if equal or (isinstance(self.solver, str) and self.solver == "auto"):
-            end = maximize_directly(rows, likelihood, ridge, **limits)
+            result = maximize_directly(rows, likelihood, ridge, **limits)
         else:
-            end = descent(maximize_likelihood(rows, likelihood, ridge, self._solve, **limits))
-        self.n_iter_ = len(end.history)
-        weights = end.weights / unit
-        bias = end.bias - float(mean @ weights)
+            result = descent(maximize_likelihood(rows, likelihood, ridge, self._solve, **limits))
+        self.n_iter_ = len(result.history)
+        weights = result.weights / unit
+        bias = result.bias - float(mean @ weights)
         labeling = np.where(feature_map.features @ weights + bias > 0.0, 1.0, -1.0)
-        return Fitted(labeling, weights, bias, end.objective, end.history, ill_posed=equal)
+        return Fitted(labeling, weights, bias, result.objective, result.history, ill_posed=equal)
 
     def _store(
-        self, data: TrainingData, feature_map: FeatureMap, end: Fitted, scores: Array
+        self, data: TrainingData, feature_map: FeatureMap, result: Fitted, scores: Array
     ) -> None:
-        super()._store(data, feature_map, end, scores)
+        super()._store(data, feature_map, result, scores)
         self.covariance_ = None
-        linear, few = feature_map.kernel.name == "linear", len(end.weights) <= MOST_COLUMNS
-        if linear and few and scores.ndim == 1 and not end.ill_posed:
+        linear, few = feature_map.kernel.name == "linear", len(result.weights) <= MOST_COLUMNS
+        if linear and few and scores.ndim == 1 and not result.ill_posed:
             rows, likelihood, mean, unit = self._standardize(feature_map, data.bags)
-            plane = np.append(end.weights * unit, end.bias + mean @ end.weights)
+            plane = np.append(result.weights * unit, result.bias + mean @ result.weights)
             covariance = sandwich_covariance(rows, likelihood, self.ridge, plane)
             back = np.diag(np.append(np.full(len(mean), 1.0 / unit), 1.0))
             back[-1, :-1] = -mean / unit
@@ -212,13 +212,13 @@ class AggregateLogisticRegression(OneProgramClassifier):
         -------
         shares : array of shape (n_instances,)
         """
-        drawn, random = copy(self), check_random_state(random_state)
+        sample, random = copy(self), check_random_state(random_state)
         covariance: Any = self.covariance_
         values, vectors = np.linalg.eigh(covariance)
         normal = random.normal(size=len(values)) * np.sqrt(np.maximum(values, 0.0))
         plane = np.append(self.coef_, self.intercept_) + vectors @ normal
-        drawn.coef_, drawn.intercept_ = plane[None, :-1], plane[-1:]
-        return drawn.predict_proba(X)[:, 1]
+        sample.coef_, sample.intercept_ = plane[None, :-1], plane[-1:]
+        return sample.predict_proba(X)[:, 1]
 
 
 def design_matrix(features: Array) -> Array:
@@ -277,10 +277,10 @@ def maximize_directly(
     if features.any():
         limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
         options = {"ftol": tol, "gtol": 0.0, **limits}
-        end = minimize(
+        result = minimize(
             objective, plane, method="L-BFGS-B", jac=True, callback=record, options=options
         )
-        plane, stopped = end.x, end.status == 1
+        plane, stopped = result.x, result.status == 1
     values = values or [total * objective(plane)[0]]
     seconds = (perf_counter() - begun) / len(values)
     history = History([Round(value, "lbfgs", OPTIMAL, seconds) for value in values])
@@ -322,7 +322,7 @@ def sandwich_covariance(
     values, vectors = np.linalg.eigh((curvature + curvature.T) / 2.0)
     values = np.maximum(values, lam)
     inverse = (vectors / values) @ vectors.T
-    left = bags.n_bags - float((1.0 - lam / values).sum())
+    freedom = bags.n_bags - float((1.0 - lam / values).sum())
     of_bags = bags.membership @ (errors[:, None] * design)
-    squares = of_bags.T @ of_bags * (bags.n_bags / max(left, 1.0))
+    squares = of_bags.T @ of_bags * (bags.n_bags / max(freedom, 1.0))
     return np.asarray(inverse @ (squares + penalty) @ inverse)

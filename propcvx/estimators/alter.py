@@ -192,19 +192,19 @@ class AlterPropSVM(BagClassifier):
         loop = partial(alternate, problem, step, tol=self.tol, max_iter=self.max_iter)
         seeds = [random.randint(2**31) for _ in starts]
         shared = isinstance(step, RememberedStep) and len(features) <= TEACHING_SIZE[0]
-        alone = len(starts) == 1 or shared
-        results = Parallel(n_jobs=1 if alone else self.n_jobs, return_as="generator")(
+        is_sequential = len(starts) == 1 or shared
+        results = Parallel(n_jobs=1 if is_sequential else self.n_jobs, return_as="generator")(
             delayed(_descent)(start, seed, problem, features, loop)
             for start, seed in zip(starts, seeds, strict=True)
         )
-        shown = tqdm(results, desc="starts", total=len(starts), disable=not self.verbose)
-        start, best = self._best(zip(starts, shown, strict=True))
-        together = bags.membership.T @ (bags.sizes > 1).astype(float) > 0.0
-        undecided = (together & (bags.labels == 0)).any()
+        progress = tqdm(results, desc="starts", total=len(starts), disable=not self.verbose)
+        start, best = self._best(zip(starts, progress, strict=True))
+        has_companions = bags.membership.T @ (bags.sizes > 1).astype(float) > 0.0
+        undecided = (has_companions & (bags.labels == 0)).any()
         if not (start.is_method and self.init_weight and undecided):
             return best
-        first = start.fitted(features, problem.bags)
-        return _averaged(best, first, self.init_weight, features, bags)
+        first = start.fit(features, problem.bags)
+        return _average(best, first, self.init_weight, features, bags)
 
     def _best(self, descents: Iterable[tuple[Start, Fitted]]) -> tuple[Start, Fitted]:
         """Return the best result of the starts that were finished, and its start.
@@ -223,15 +223,15 @@ class AlterPropSVM(BagClassifier):
                 raise
             exception = failure
         self.init_objectives_ = np.array([result.objective for _, result in results])
-        least = self.init_objectives_.min()
-        equal = self.init_objectives_ <= least + 2.0 * self.solver_tol * abs(least)
+        lowest = self.init_objectives_.min()
+        equal = self.init_objectives_ <= lowest + 2.0 * self.solver_tol * abs(lowest)
         ties = [result for result, tied in zip(results, equal, strict=True) if tied]
         start, best = min(ties, key=lambda result: not result[0].is_method)
         self.init_, self.n_iter_ = start.init, len(best.history)
         return start, replace(best, exception=exception)
 
     def _certified_form(self) -> dict[str, Any]:
-        instance_loss = resolve("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
+        instance_loss = resolve("instance_loss", self.instance_loss, INSTANCE_LOSSES, "evaluate")
         weighted = bool(np.any(np.not_equal(instance_loss.weights, 1.0)))
         if instance_loss.of_margins is not HINGE.of_margins or weighted:
             return super()._certified_form()
@@ -244,8 +244,8 @@ class AlterPropSVM(BagClassifier):
         scaled = isinstance(self.C_p, str) and self.C_p == "scale"
         C_p: Any = RATIO * self.C_ * bags.mean_weight if scaled else self.C_p
         self.C_p_ = C_p
-        check_number("init_weight", self.init_weight, least=0.0, below=1.0)
-        check_number("tol", self.tol, least=0.0)
+        check_number("init_weight", self.init_weight, 0.0, 1.0, closed="left")
+        check_number("tol", self.tol, low=0.0, closed="left")
         check_count("n_init", self.n_init)
         check_count("max_iter", self.max_iter)
         if self.annealing != "auto":
@@ -254,7 +254,7 @@ class AlterPropSVM(BagClassifier):
             "proportion_loss", self.proportion_loss, C_p, self.bag_weights, bags
         )
         C, bags = self.C_ * bags.mean_weight, replace(bags, mean_weight=1.0)
-        instance_loss = resolve("instance_loss", self.instance_loss, INSTANCE_LOSSES, "of")
+        instance_loss = resolve("instance_loss", self.instance_loss, INSTANCE_LOSSES, "evaluate")
         return PropSVM(bags, C, weights, loss, instance_loss.of_bags(bags))
 
 
@@ -292,7 +292,7 @@ def _size(scores: Array, bags: Bags) -> float:
     return float(np.sqrt(np.average(np.square(scores), weights=bags.relative_weights)))
 
 
-def _averaged(result: Fitted, first: Fitted, share: float, features: Array, bags: Bags) -> Fitted:
+def _average(result: Fitted, first: Fitted, share: float, features: Array, bags: Bags) -> Fitted:
     """Average the scores of a classifier with the scores of another, scaled to the same size.
 
     Parameters
@@ -304,7 +304,7 @@ def _averaged(result: Fitted, first: Fitted, share: float, features: Array, bags
     features : array
     bags : Bags
     """
-    size, size_of_first = (_size(each.scores(features), bags) for each in (result, first))
+    size, size_of_first = (_size(fit.scores(features), bags) for fit in (result, first))
     if not size or not size_of_first:
         return result
     times = share * size / size_of_first

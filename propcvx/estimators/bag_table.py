@@ -107,17 +107,17 @@ class BagMeans:
         >>> BagMeans.concat([precinct, age]).names
         [(0, 'a'), (0, 'b'), (1, 'old'), (1, 'young')]
         """
-        each = [table.bags for table in tables]
+        all_bags = [table.bags for table in tables]
         means: Any = np.vstack([np.asarray(table.means) for table in tables])
         if hasattr(tables[0].means, "columns"):
             means = type(tables[0].means)(means, columns=tables[0].means.columns)
-        shares = np.concatenate([bags.proportions for bags in each])
+        shares = np.concatenate([bags.proportions for bags in all_bags])
         return cls(
             means,
             [None if np.isnan(share) else share for share in shares],
-            np.concatenate([bags.sizes for bags in each]),
+            np.concatenate([bags.sizes for bags in all_bags]),
             [(place, name) for place, table in enumerate(tables) for name in table.names],
-            np.concatenate([bags.mean_weight * bags.weights_of_bags for bags in each]),
+            np.concatenate([bags.mean_weight * bags.weights_of_bags for bags in all_bags]),
         )
 
     @property
@@ -211,7 +211,7 @@ def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
             "whole bags (propcvx.dask.sample_bags) if they do not fit into memory."
         )
     means = validate_data(estimator, table.means, dtype=np.float64, ensure_min_samples=2)
-    check_number("solver_tol", estimator.solver_tol, above=0.0)
+    check_number("solver_tol", estimator.solver_tol, low=0.0)
     if estimator.kernel != "linear":
         raise InputError(
             f"kernel must be 'linear' where the instances are not all in memory, got "

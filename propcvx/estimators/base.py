@@ -113,7 +113,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
 
     def _fit_to(self, data: TrainingData) -> BagClassifier:
         """Run the method on data that other fits may share, and store the result."""
-        check_number("solver_tol", self.solver_tol, above=0.0)
+        check_number("solver_tol", self.solver_tol, low=0.0)
         self._check_bags(data.bags)
         with one_thread(data.bags.n_instances):
             feature_map = data.feature_map(self)
@@ -185,7 +185,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         bags = data.bags
         self._store_plane(data.classes, result)
         if not bags.labels.all() and scores.ndim == 1:
-            self._calibration = Calibration.of(scores, bags)
+            self._calibration = Calibration.from_bags(scores, bags)
         numbers = result.labeling - 1 if bags.multiclass else result.labeling > 0
         self.transduction_ = data.classes[numbers.astype(np.intp)]
         self.feature_map_ = feature_map.without_features(data.X)
@@ -210,11 +210,11 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
 
     def _warn_if_inaccurate(self, X: Any) -> None:
         """Warn once of all rounds whose solver stopped before its tolerance."""
-        missed = [record.solver for record in self.history_ if record.status != OPTIMAL]
-        if missed:
+        solvers = [record.solver for record in self.history_ if record.status != OPTIMAL]
+        if solvers:
             warn(
-                f"{' and '.join(sorted(set(missed)))} stopped before its tolerance in "
-                f"{len(missed)} of {len(self.history_)} rounds; scale the features, or use a "
+                f"{' and '.join(sorted(set(solvers)))} stopped before its tolerance in "
+                f"{len(solvers)} of {len(self.history_)} rounds; scale the features, or use a "
                 "smaller C, a looser solver_tol or another solver. "
                 f"{self._scaling_advice(X)}".rstrip(),
                 InaccurateSolutionWarning,
@@ -359,18 +359,18 @@ def warn_if_poor(bags: Bags, scores: Array) -> None:
     labels, shares, masses = scores[instances] > 0.0, bags.proportions, bags.masses
     if bags.sizes.max() == 1 or not masses.any():
         return
-    missed = float(np.average(np.abs(bags.proportions_of(labels) - shares), weights=masses))
-    smaller = float(np.average(np.array([shares, 1.0 - shares]), axis=1, weights=masses).min())
+    error = float(np.average(np.abs(bags.proportions_of(labels) - shares), weights=masses))
+    minority = float(np.average(np.array([shares, 1.0 - shares]), axis=1, weights=masses).min())
     facts = []
     if labels.all() or not labels.any():
         facts.append(
             f"it predicts one class for all {len(labels)} instances, which is accurate only if the "
             "other class is rare"
         )
-    if missed > smaller + ROUNDING:
+    if error > minority + ROUNDING:
         facts.append(
-            f"its labels miss the proportions by {missed:.1%}, so their error is larger than the "
-            f"{smaller:.1%} of always predicting the majority class"
+            f"its labels miss the proportions by {error:.1%}, so their error is larger than the "
+            f"{minority:.1%} of always predicting the majority class"
         )
     if facts:
         warn(
@@ -426,13 +426,13 @@ def fit_grid(
     for parameters in ParameterGrid(grid):
         model = clone(estimator).set_params(**parameters)
         bags = data.bags
-        same = {} if bags.multiclass else model._meaning_of_parameters(bags)
-        key = tuple((name, same.get(name, id(value))) for name, value in parameters.items())
+        meaning = {} if bags.multiclass else model._meaning_of_parameters(bags)
+        key = tuple((name, meaning.get(name, id(value))) for name, value in parameters.items())
         if key in fitted:
             yield copy(fitted[key]).set_params(**parameters)
             continue
         validate_data(model, X, skip_check_array=True)
         model._fit_to(data)
-        if same:
+        if meaning:
             fitted[key] = copy(model)
         yield model

@@ -55,10 +55,10 @@ class Calibration:
     proportions: Array
 
     @classmethod
-    def of(cls, scores: Array, bags: Bags) -> Calibration:
+    def from_bags(cls, scores: Array, bags: Bags) -> Calibration:
         """Build from the scores of all instances and the bags that have a proportion."""
-        seen, instances = bags.of_shares()
-        return cls(scores[instances], seen.index, seen.proportions)
+        bags, instances = bags.of_shares()
+        return cls(scores[instances], bags.index, bags.proportions)
 
     @cached_property
     def curve(self) -> tuple[float, float]:
@@ -73,7 +73,7 @@ class Calibration:
             return 0.0, float(logit(overall))
         scores, steepest = (self.scores - center) / spread, self.steepest * spread
         threshold = np.quantile(scores, 1.0 - overall)
-        ends = [
+        results = [
             minimize(
                 _deviance,
                 [slope, -slope * threshold],
@@ -85,7 +85,7 @@ class Calibration:
             )
             for slope in np.minimum(STARTS, steepest)
         ]
-        _, a, b = min((round(end.fun, DIGITS), *end.x) for end in ends)
+        _, a, b = min((round(result.fun, DIGITS), *result.x) for result in results)
         return float(a / spread), float(b - a * center / spread)
 
     @property
@@ -97,27 +97,27 @@ class Calibration:
         :math:`\delta^2 \sum_k n_k p_k (1 - p_k)` leaves of the squares inside the :math:`K` bags,
         over :math:`N - K`.  Infinite where nothing is left, or :math:`\delta \le 0`.
         """
-        sizes, means, inside, of_labels = self._inside
+        sizes, means, scatter, label_scatter = self._within_bags
         rises = sizes * (self.proportions - np.average(self.proportions, weights=sizes))
         difference = float(rises @ means / (rises @ self.proportions))
-        left = inside - difference**2 * of_labels
-        if difference <= 0.0 or left <= ROUNDING * inside:
+        remainder = scatter - difference**2 * label_scatter
+        if difference <= 0.0 or remainder <= ROUNDING * scatter:
             return np.inf
-        return difference * (len(self.scores) - len(sizes)) / left
+        return difference * (len(self.scores) - len(sizes)) / remainder
 
     @property
     def wider_than_labels(self) -> bool:
         """Whether the scores vary inside the bags by more than labels can."""
-        _, _, inside, of_labels = self._inside
-        return inside > of_labels
+        _, _, scatter, label_scatter = self._within_bags
+        return scatter > label_scatter
 
     @cached_property
-    def _inside(self) -> tuple[Indices, Array, float, float]:
+    def _within_bags(self) -> tuple[Indices, Array, float, float]:
         """Sizes and mean scores of bags; sums of squares inside them, of scores and of labels."""
         sizes = np.bincount(self.index)
         means = np.bincount(self.index, self.scores) / sizes
-        inside = float(np.square(self.scores - means[self.index]).sum())
-        return sizes, means, inside, float(sizes @ (self.proportions * (1.0 - self.proportions)))
+        scatter = float(np.square(self.scores - means[self.index]).sum())
+        return sizes, means, scatter, float(sizes @ (self.proportions * (1.0 - self.proportions)))
 
     @property
     def shares(self) -> Array:
@@ -146,7 +146,7 @@ def _deviance(
     """Compute the binomial deviance per instance, up to a constant, and its gradient."""
     values = curve[0] * scores + curve[1]
     positive, negative = expit(values), expit(-values)
-    up, down = (np.maximum(np.bincount(index, each) / sizes, TINY) for each in (positive, negative))
-    deviance = -sizes @ (shares * np.log(up) + (1.0 - shares) * np.log(down))
-    each = ((1.0 - shares) / down - shares / up)[index] * positive * negative
-    return float(deviance) / len(scores), np.array([each @ scores, each.sum()]) / len(scores)
+    p, q = (np.maximum(np.bincount(index, part) / sizes, TINY) for part in (positive, negative))
+    deviance = -sizes @ (shares * np.log(p) + (1.0 - shares) * np.log(q))
+    slopes = ((1.0 - shares) / q - shares / p)[index] * positive * negative
+    return float(deviance) / len(scores), np.array([slopes @ scores, slopes.sum()]) / len(scores)

@@ -156,7 +156,7 @@ class ConvPropSVM(BagClassifier):
     verbose: bool = False
 
     def _meaning_of_parameters(self, bags: Bags) -> dict[str, Any]:
-        feasible = FeasibleLabelings.of(bags, self.epsilon)
+        feasible = FeasibleLabelings.from_bags(bags, self.epsilon)
         return {"epsilon": (feasible.lower.tobytes(), feasible.upper.tobytes())}
 
     def _check_bags(self, bags: Bags) -> None:
@@ -168,9 +168,10 @@ class ConvPropSVM(BagClassifier):
         source, method = f"relaxation {name_of(self.relaxation)}", find_relaxation(self.relaxation)
         rounding = resolve("rounding", self.rounding, ROUNDINGS, "__call__")
         features, mean = feature_map.lifted(self.intercept, bags.weights)
-        feasible = FeasibleLabelings.of(bags, self.epsilon)
+        feasible = FeasibleLabelings.from_bags(bags, self.epsilon)
         weights = 1.0 if bags.weights is None else bags.weights
-        C, multiple = self.C_ * bags.mean_weight * weights, float(np.mean(np.square(weights)))
+        C = self.C_ * bags.mean_weight * weights
+        multiple = float(np.mean(np.square(weights)))
         share = feature_map.share_of_bounds(float(np.max(C)), multiple)
         labelings: list[Array] = []
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
@@ -180,8 +181,8 @@ class ConvPropSVM(BagClassifier):
                 bar.update()
                 if np.isfinite(reached.lower):
                     separator = rounding(reached, features, feasible, C)
-                    near = np.column_stack([separator.labeling, features @ separator.weights])
-                    labelings.append(feasible.best(near).T)
+                    columns = np.column_stack([separator.labeling, features @ separator.weights])
+                    labelings.append(feasible.best(columns).T)
 
             result = method.relax(features, feasible, C, solve=self._solve, on_round=on_round)
         check_result(source, result, feasible)
@@ -193,7 +194,7 @@ class ConvPropSVM(BagClassifier):
         scores, rank = features @ separator.weights, feature_map.features.shape[1]
         bias = least_error_bias(scores, bags) if self.bias == "bags" else 0.0
         labeling = feasible.best(scores + bias)
-        every = np.vstack([labeling, result.labelings, *labelings])
+        candidates = np.vstack([labeling, result.labelings, *labelings])
         self.relaxation_, self.soft_labeling_ = result, separator.labeling
         self.violation_ = result.history[-1].violation
         self.n_iter_ = len(result.history)
@@ -201,7 +202,7 @@ class ConvPropSVM(BagClassifier):
         exception = result.exception
         if np.isfinite(result.lower):
             try:
-                upper = result.upper_bound(features, every, C, separator.weights)
+                upper = result.upper_bound(features, candidates, C, separator.weights)
                 check_consistent(source, result.lower, upper)
                 self.bounds_ = Bounds(result.lower, upper)
             except KeyboardInterrupt as interruption:  # which costs the fit only the bounds

@@ -125,12 +125,12 @@ class EcologicalRegression(BagMeanClassifier):
     bag_weights: BagWeights = "size"
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        features, bags, apart = self._seen(feature_map, bags)
-        weights, p = self._loss_weights(apart), bags.proportions
-        equal = self._warns_of_equal_shares(bags)
+        features, bags, all_bags = self._training_bags(feature_map, bags)
+        weights, p = self._loss_weights(all_bags), bags.proportions
+        equal = self._warn_if_equal_shares(bags)
         means = bags.means_of(features)
         center = weights @ means / weights.sum()
-        posterior = self._posterior(means - center, p[:, None], weights, apart)
+        posterior = self._posterior(means - center, p[:, None], weights, all_bags)
         self.ridge_, self.least_share_ = posterior.most_probable, posterior.least_share
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         basis, posed = np.linalg.qr((means - center).T) if wide else (None, None)
@@ -139,40 +139,42 @@ class EcologicalRegression(BagMeanClassifier):
         w = self.solution_.variables["w"] * (not equal)
         plane = w if basis is None else basis @ w
         bias = float(self.solution_.variables["b"] - center @ plane) - 0.5
-        known = feature_map.kernel.name == "linear" and not equal
-        self.posterior_ = replace(posterior, center=center) if known else None
-        return self._end(feature_map.features, plane, bias, self.solution_.value, equal)
+        has_posterior = feature_map.kernel.name == "linear" and not equal
+        self.posterior_ = replace(posterior, center=center) if has_posterior else None
+        return self._finish(feature_map.features, plane, bias, self.solution_.value, equal)
 
     def _for_classes(self, feature_map: FeatureMap, bags: Bags) -> EcologicalRegression:
         """Use one strength for all classes, so that the values of the regressions sum to one."""
-        each = [self._seen(feature_map, bags.against_rest(number)) for number in bags.label_values]
-        features, first, apart = each[0]
-        shares = np.column_stack([seen.proportions for _, seen, _ in each])
-        means, weights = first.means_of(features), self._loss_weights(apart)
+        classes = [
+            self._training_bags(feature_map, bags.against_rest(k)) for k in bags.label_values
+        ]
+        features, first, all_bags = classes[0]
+        shares = np.column_stack([class_bags.proportions for _, class_bags, _ in classes])
+        means, weights = first.means_of(features), self._loss_weights(all_bags)
         center = weights @ means / weights.sum()
-        posterior = self._posterior(means - center, shares, weights, apart)
+        posterior = self._posterior(means - center, shares, weights, all_bags)
         self.least_share_ = posterior.least_share
         return clone(self).set_params(ridge=posterior.most_probable)
 
-    def _posterior(self, centered: Array, shares: Array, weights: Array, apart: Bags) -> Posterior:
+    def _posterior(self, centered: Array, shares: Array, weights: Array, bags: Bags) -> Posterior:
         """Compute the posterior of the plane over the candidate strengths."""
         if not isinstance(self.ridge, str):
-            strengths = np.array([check_number("ridge", self.ridge, least=0.0)])
+            strengths = np.array([check_number("ridge", self.ridge, low=0.0, closed="left")])
         elif self.ridge == "evidence":
             strengths = STRENGTHS
         else:
             raise InputError(
                 f"ridge must be a number of at least 0 or 'evidence', got {self.ridge!r}."
             )
-        repeats = apart.mean_weight * apart.weights_of_bags[apart.with_share][weights > 0.0]
+        repeats = bags.mean_weight * bags.weights_of_bags[bags.with_share][weights > 0.0]
         n_bags = max(len(repeats), float(repeats.sum()))
-        if n_bags > MANY_REPEATS * len(repeats) and apart.sizes.max() > 1:
+        if n_bags > MANY_REPEATS * len(repeats) and bags.sizes.max() > 1:
             warn(
                 f"sample_weight counts {len(repeats)} bags as {n_bags:.0f}, so the ridge is too "
                 "small and intervals are too narrow; divide weights of a survey by their mean.",
                 PropCVXWarning,
             )
-        return Posterior.of(centered, shares, weights, n_bags, strengths)
+        return Posterior.from_means(centered, shares, weights, n_bags, strengths)
 
     def predict_proba(self, X: Any) -> Array:
         """Predict class probabilities from the regression, clipped from below and normalized.
@@ -219,11 +221,11 @@ class EcologicalRegression(BagMeanClassifier):
         shares : array of shape (n_instances,)
         """
         posterior: Any = self.posterior_
-        drawn, calibration = copy(self), getattr(self, "_calibration", None)
-        drawn.coef_, drawn.intercept_ = posterior.plane(check_random_state(random_state))
+        sample, calibration = copy(self), getattr(self, "_calibration", None)
+        sample.coef_, sample.intercept_ = posterior.plane(check_random_state(random_state))
         if logistic and calibration is not None:
-            return np.asarray(calibration.probabilities(drawn.decision_function(X))[:, 1])
-        return drawn.predict_proba(X)[:, 1]
+            return np.asarray(calibration.probabilities(sample.decision_function(X))[:, 1])
+        return sample.predict_proba(X)[:, 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,16 +275,16 @@ class Posterior:
     center: Array | None = None
 
     @classmethod
-    def of(
+    def from_means(
         cls, centered: Array, shares: Array, weights: Array, n_bags: float, strengths: Array
     ) -> Posterior:
         """Build from centered bag means, proportions of the classes, and weights of the bags."""
         roots, mean = np.sqrt(weights)[:, None], weights @ shares / weights.sum()
         rows, varied = roots * centered, roots * (shares - mean)
-        left, singular, right = np.linalg.svd(rows, full_matrices=False)
+        vectors, singular, right = np.linalg.svd(rows, full_matrices=False)
         rounding = np.finfo(float).eps * max(rows.shape) * singular.max(initial=0.0)
         rank = int(np.sum(singular > rounding))
-        projected = left[:, :rank].T @ varied
+        projected = vectors[:, :rank].T @ varied
         rest = float(np.square(varied).sum() - np.square(projected).sum())
         return cls(
             strengths,
@@ -296,7 +298,7 @@ class Posterior:
             float(weights.sum()),
         )
 
-    def missed(self, ridges: Array) -> Array:
+    def optimal_values(self, ridges: Array) -> Array:
         r"""Compute the optimal value for each :math:`\lambda`, summed over the classes."""
         squares, ridges = np.square(self.singular), ridges[:, None]
         return ridges / (squares + ridges) @ np.square(self.projected).sum(axis=1) + self.rest
@@ -304,7 +306,7 @@ class Posterior:
     def log_evidence(self, ridges: Array) -> Array:
         r"""Compute the log marginal likelihood for each :math:`\lambda > 0`, up to a constant."""
         determinants = np.log1p(np.square(self.singular) / ridges[:, None]).sum(axis=1)
-        logs = (self.n_bags - 1) * np.log(np.maximum(self.missed(ridges), TINY))
+        logs = (self.n_bags - 1) * np.log(np.maximum(self.optimal_values(ridges), TINY))
         return np.asarray(-0.5 * max(self.projected.shape[1] - 1, 1) * (logs + determinants))
 
     @property
@@ -330,14 +332,14 @@ class Posterior:
         strength = random.choice(self.strengths, p=softmax(self.log_density))
         ridge = strength * self.unit
         curvatures = np.square(self.singular) + ridge
-        missed = float(self.missed(np.array([ridge]))[0])
-        deviation = np.sqrt(missed / random.chisquare(max(self.n_bags - 1, 1)))
+        value = float(self.optimal_values(np.array([ridge]))[0])
+        deviation = np.sqrt(value / random.chisquare(max(self.n_bags - 1, 1)))
         normal = random.normal(size=self.right.shape[1])
-        along = self.right @ normal
+        projection = self.right @ normal
         means = self.singular * self.projected[:, 0] / curvatures
-        w = self.right.T @ (means + deviation / np.sqrt(curvatures) * along)
+        w = self.right.T @ (means + deviation / np.sqrt(curvatures) * projection)
         if ridge > 0.0:
-            w += deviation / np.sqrt(ridge) * (normal - self.right.T @ along)
+            w += deviation / np.sqrt(ridge) * (normal - self.right.T @ projection)
         b = self.share + deviation / np.sqrt(self.weight) * random.normal() - self.center @ w
         return w[None], np.array([b - 0.5])
 

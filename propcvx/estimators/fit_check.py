@@ -83,8 +83,8 @@ class FitCheck:
         That is, by more than 0.01, with at least 20 bags.  False if no instance is predicted to be
         of the minority class.  False proves nothing.
         """
-        below = self.expected_accuracy < self.majority_accuracy - BELOW_MAJORITY
-        return below and self.n_bags >= ENOUGH_BAGS and self.minority_fraction > 0.0
+        is_below = self.expected_accuracy < self.majority_accuracy - BELOW_MAJORITY
+        return is_below and self.n_bags >= ENOUGH_BAGS and self.minority_fraction > 0.0
 
     @property
     def is_reversed(self) -> bool:
@@ -172,9 +172,9 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
     folds = BagKFold(min(FOLDS, len(proportions)), random_state=random_state)
     mean, informative = np.average(proportions, weights=sizes), bool(np.ptp(proportions))
     with suppress_warnings(PropCVXWarning):
-        positive, probabilities = predicted(model, X, y, everything, everything)
+        positive, probabilities = predict_held_out(model, X, y, everything, everything)
         for train, test in folds.split(X, y) if informative else ():
-            held_out[test] = predicted(model, X, y[train], train, test)[1]
+            held_out[test] = predict_held_out(model, X, y[train], train, test)[1]
     means = (bags.membership @ held_out)[bags.with_share] / sizes
     slope, error = _slope(means, proportions, sizes)
     center = probabilities.mean()
@@ -213,7 +213,7 @@ def _factor(slope: float, error: float) -> float:
     return float(np.clip(trust * slope + (1.0 - trust), 0.0, 1.0))
 
 
-def predicted(
+def predict_held_out(
     model: Any, X: Any, y: NDArray[np.void], train: Indices, test: Indices
 ) -> tuple[Mask, Array]:
     """Which instances a fit to others predicts positive, and with what probability.
@@ -233,5 +233,5 @@ def predicted(
         raise InputError(f"{needed}; {model!r:.200} says: {error}.") from error
     if not hasattr(fitted, "predict_proba") or fitted.classes_.dtype.names is not None:
         raise InputError(f"{needed}; got {model!r:.200}.")
-    seen, _ = _safe_split(model, X, None, test, train)
-    return fitted.predict(seen) == fitted.classes_[1], fitted.predict_proba(seen)[:, 1]
+    X_test, _ = _safe_split(model, X, None, test, train)
+    return fitted.predict(X_test) == fitted.classes_[1], fitted.predict_proba(X_test)[:, 1]

@@ -31,29 +31,30 @@ ILL_CONDITIONED = 1e3
 class OneProgramClassifier(BagClassifier):
     """Base of the methods that solve one program.
 
-    A known label counts as a singleton bag, :meth:`~propcvx.bags.bags.Bags.with_known_apart`, and
-    bags without a proportion do not count.
+    A known label counts as a singleton bag (:meth:`~propcvx.bags.bags.Bags.isolate_known_labels`),
+    and bags without a proportion do not count.
     """
 
     def _check_bags(self, bags: Bags) -> None:
         bags.check_known()
 
-    def _seen(self, feature_map: FeatureMap, bags: Bags) -> tuple[Array, Bags, Bags]:
+    def _training_bags(self, feature_map: FeatureMap, bags: Bags) -> tuple[Array, Bags, Bags]:
         """Return features and bags with a proportion, known labels as singletons; and all bags."""
-        apart = bags.with_known_apart()
-        seen, instances = apart.of_shares()
-        if not seen.n_bags:
+        all_bags = bags.isolate_known_labels()
+        training_bags, instances = all_bags.of_shares()
+        if not training_bags.n_bags:
             raise InputError(
                 f"{type(self).__name__} needs a bag with a proportion or a known label, got none."
             )
-        if not seen.masses.any():
+        if not training_bags.masses.any():
             raise InputError(
                 "sample_weight must be above 0 in a bag with a proportion, got 0 in all."
             )
         features = feature_map.features
-        return features if len(instances) == len(features) else features[instances], seen, apart
+        rows = features if len(instances) == len(features) else features[instances]
+        return rows, training_bags, all_bags
 
-    def _end(
+    def _finish(
         self,
         features: Array,
         weights: Array,
@@ -66,15 +67,15 @@ class OneProgramClassifier(BagClassifier):
         labeling = np.where(features @ weights + bias > 0, 1.0, -1.0)
         return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
 
-    def _warns_of_equal_shares(self, bags: Bags) -> bool:
+    def _warn_if_equal_shares(self, bags: Bags) -> bool:
         """Warn if all bags have the same proportion, and return whether they do."""
         equal = bool(np.ptp(bags.proportions) == 0.0)
         if equal:
             several = len(bags.class_names) > 2
-            of, end = (" of one class", "for it") if several else ("", "and predicts one class")
+            scope, tail = (" of one class", "for it") if several else ("", "and predicts one class")
             warn(
-                f"all bags have the same proportion{of}, so {type(self).__name__} finds w = 0 "
-                f"{end}; use SecondMoments or AlterPropSVM.",
+                f"all bags have the same proportion{scope}, so {type(self).__name__} finds w = 0 "
+                f"{tail}; use SecondMoments or AlterPropSVM.",
                 IllPosedWarning,
             )
         return equal
@@ -87,13 +88,13 @@ class BagMeanClassifier(OneProgramClassifier):
     _: KW_ONLY
     bag_weights: BagWeights = "uniform"
 
-    def _loss_weights(self, apart: Bags) -> Array:
+    def _loss_weights(self, bags: Bags) -> Array:
         """Return the factor of the loss of each bag with a proportion.
 
         It is the bag's weight times the mean weight of its instances.
         """
-        weights = bag_weights(self.bag_weights, apart) * apart.weights_of_bags
-        return weights[apart.with_share]
+        weights = bag_weights(self.bag_weights, bags) * bags.weights_of_bags
+        return weights[bags.with_share]
 
 
 @dataclass(eq=False, repr=False)
@@ -194,7 +195,7 @@ class MeanMap(BagMeanClassifier):
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
-        features, bags, apart = self._seen(feature_map, bags)
+        features, bags, all_bags = self._training_bags(feature_map, bags)
         center = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
         n = bags.total_weight if self.likelihood == "sum" else 1.0
 
@@ -204,7 +205,7 @@ class MeanMap(BagMeanClassifier):
 
         self.lam_ = number_or_scale("lam", self.lam, scale)
         of_bags = bags.means_of(features) - center
-        means, ill_posed = self._class_means(of_bags, bags, self._loss_weights(apart))
+        means, ill_posed = self._class_means(of_bags, bags, self._loss_weights(all_bags))
         prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
         program = conditional_exponential_model(
             features - center, bias=self.fit_intercept, weights=bags.weights
@@ -216,17 +217,17 @@ class MeanMap(BagMeanClassifier):
         weights = self.solution_.variables["w"] * (np.ptp(bags.proportions) > 0.0)
         self.class_means_ = means + center
         bias = float(self.solution_.variables.get("b", 0.0)) - float(center @ weights)
-        return self._end(feature_map.features, weights, bias, self.solution_.value, ill_posed)
+        return self._finish(feature_map.features, weights, bias, self.solution_.value, ill_posed)
 
     def _class_means(self, of_bags: Array, bags: Bags, weights: Array) -> tuple[Array, bool]:
         """Solve :func:`propcvx.programs.class_means`; return also whether it is ill-posed."""
         roots = np.sqrt(weights)[:, None]
         design = roots * np.column_stack([bags.proportions, 1.0 - bags.proportions])
         means, _, rank, singular = np.linalg.lstsq(design, roots * of_bags)
-        enough = bags.n_bags > 1 and singular[-1] > 0.0
+        is_identified = bags.n_bags > 1 and singular[-1] > 0.0
         if rank < 2:  # equal proportions: the class means are not identified
             means = np.tile(bags.masses @ of_bags / bags.masses.sum(), (2, 1))
-        self.condition_number_ = float(singular[0] / singular[-1]) if enough else np.inf
+        self.condition_number_ = float(singular[0] / singular[-1]) if is_identified else np.inf
         ill_posed = self.condition_number_ >= ILL_CONDITIONED
         if ill_posed:
             warn(
@@ -334,12 +335,12 @@ class InvCal(BagMeanClassifier):
                 f"epsilon={self.epsilon!r} is in units of the proportion, and epsilon in units of "
                 "the score where scaled_epsilon=False; set scaled_epsilon=True."
             )
-        return bags.epsilons(self.epsilon, most=np.inf)[bags.with_share]
+        return bags.epsilons(self.epsilon, high=np.inf)[bags.with_share]
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        features, bags, apart = self._seen(feature_map, bags)
-        loss_weights, epsilons = self._loss_weights(apart), self._epsilons(apart)
-        equal = self._warns_of_equal_shares(bags)
+        features, bags, all_bags = self._training_bags(feature_map, bags)
+        loss_weights, epsilons = self._loss_weights(all_bags), self._epsilons(all_bags)
+        equal = self._warn_if_equal_shares(bags)
         means = bags.means_of(features)
 
         def scale() -> float:
@@ -364,6 +365,6 @@ class InvCal(BagMeanClassifier):
         bias = best_regression_bias(tube["target"], tube["epsilon"], means @ weights, costs)
         weights = np.sqrt(unit) * weights
         objective = max(0.0, unit * self.solution_.value)
-        return self._end(
+        return self._finish(
             feature_map.features, weights, bias - float(center @ weights), objective, equal
         )

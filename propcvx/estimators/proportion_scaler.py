@@ -76,7 +76,7 @@ class ProportionScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             If no column is correlated with the proportions, for example because they are equal;
             all weights are then 1.
         """
-        check_number("power", self.power, least=0.0)
+        check_number("power", self.power, low=0.0, closed="left")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         bags, instances = Bags.from_target(y).of_shares()
         check_same_length(X, y)
@@ -105,9 +105,9 @@ def correlations(bags: Bags, X: Array) -> Array:
     """Compute each column's absolute correlation of bag means and proportions; 0 without spread."""
     shares = bags.sizes / bags.sizes.sum()
     means, p = bags.means_of(X), bags.proportions
-    apart, missed = means - shares @ means, p - shares @ p
-    spread = np.sqrt(shares @ np.square(apart))
+    deviations, gaps = means - shares @ means, p - shares @ p
+    spread = np.sqrt(shares @ np.square(deviations))
     some = spread > ROUNDING * np.abs(means).max(axis=0, initial=0.0)
-    total = spread * np.sqrt(shares @ np.square(missed))
-    products = np.abs((shares * missed) @ apart)
+    total = spread * np.sqrt(shares @ np.square(gaps))
+    products = np.abs((shares * gaps) @ deviations)
     return np.divide(products, total, out=np.zeros_like(total), where=some & (total > 0.0))

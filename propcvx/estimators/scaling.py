@@ -34,7 +34,7 @@ def weight_of_hinge(C: Any, features: Array, bags: Bags) -> float:
 
 def known_variance(features: Array, bags: Bags) -> float:
     """Compute the total variance of the instances with a known label or a bag with a proportion."""
-    instances = np.unique(bags.with_known_apart().of_shares()[1])
+    instances = np.unique(bags.isolate_known_labels().of_shares()[1])
     return total_variance(features[instances], bags.relative_weights[instances])
 
 

@@ -119,10 +119,10 @@ class SecondMoments(OneProgramClassifier):
     n_components: int | str | None = "auto"
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
-        features, seen, apart = self._seen(feature_map, bags)
-        mean, basis = self._components(features, seen)
+        features, training_bags, all_bags = self._training_bags(feature_map, bags)
+        mean, basis = self._components(features, training_bags)
         rows = (features - mean) @ basis
-        self.solution_ = self._solve(second_moments(*pooled_covariances(rows, seen)))
+        self.solution_ = self._solve(second_moments(*pooled_covariances(rows, training_bags)))
         values, vectors = np.linalg.eigh(self.solution_.variables["M"])
         if ill_posed := bool(values[-1] <= NOTHING):
             warn(
@@ -152,8 +152,8 @@ class SecondMoments(OneProgramClassifier):
             )
             ill_posed = True
         plane = sign * plane
-        bias = least_error_bias(sign * scores, apart) - float(mean @ plane)
-        return self._end(feature_map.features, plane, bias, self.solution_.value, ill_posed)
+        bias = least_error_bias(sign * scores, all_bags) - float(mean @ plane)
+        return self._finish(feature_map.features, plane, bias, self.solution_.value, ill_posed)
 
     def _components(self, features: Array, bags: Bags) -> tuple[Array, Array]:
         """Compute the mean, and a basis of principal components in which the variances are 1."""
@@ -163,12 +163,12 @@ class SecondMoments(OneProgramClassifier):
             np.sqrt(shares)[:, None] * (features - mean), full_matrices=False
         )
         rounding = max(features.shape) * np.finfo(float).eps * deviations.max(initial=0.0)
-        rank, most = int(np.sum(deviations > rounding)), self.n_components
-        if isinstance(most, str):
-            check_choice("n_components", most, ("auto",))
+        rank, limit = int(np.sum(deviations > rounding)), self.n_components
+        if isinstance(limit, str):
+            check_choice("n_components", limit, ("auto",))
             number = max(np.sum(bags.masses > 0.0), bags.mean_weight * bags.weights_of_bags.sum())
-            most = max(1, int(round(number) / BAGS_OF_A_COMPONENT))
-        rank = rank if most is None else min(rank, check_count("n_components", most))
+            limit = max(1, int(round(number) / BAGS_OF_A_COMPONENT))
+        rank = rank if limit is None else min(rank, check_count("n_components", limit))
         first = slice(max(rank, 1))  # of instances that are all equal none has a variance
         return mean, axes[first].T / np.where(deviations > rounding, deviations, 1.0)[first]
 
@@ -193,8 +193,8 @@ def pooled_covariances(rows: Array, bags: Bags) -> tuple[Array, Array, Array]:
     freedom : array of shape (G,)
         The degrees of freedom, :math:`\sum_k (n_k - 1)`.
     """
-    alone = (bags.sizes == 1) & np.isin(bags.proportions, (0.0, 1.0))
-    names = np.where(alone, -1.0 - bags.proportions, np.arange(bags.n_bags))
+    is_singleton = (bags.sizes == 1) & np.isin(bags.proportions, (0.0, 1.0))
+    names = np.where(is_singleton, -1.0 - bags.proportions, np.arange(bags.n_bags))
     _, first, merged = np.unique(names, return_index=True, return_inverse=True)
     total, everybody = bags.n_instances, np.arange(bags.n_instances)
     sizes = np.append(np.bincount(merged, bags.sizes), total)
@@ -208,16 +208,16 @@ def pooled_covariances(rows: Array, bags: Bags) -> tuple[Array, Array, Array]:
     bag = np.append(merged[bags.index], np.full(total, len(first)))
     c = bags.relative_weights[instance]
     masses = np.bincount(bag, c)
-    each = np.divide(1.0, masses, out=np.zeros_like(masses), where=masses > 0.0)
-    means = each[:, None] * (sp.csr_array((c, (bag, instance))) @ rows)
+    inverses = np.divide(1.0, masses, out=np.zeros_like(masses), where=masses > 0.0)
+    means = inverses[:, None] * (sp.csr_array((c, (bag, instance))) @ rows)
     deviations = np.sqrt(c)[:, None] * (rows[instance] - means[bag])
-    of_bags: Array = masses - each * np.bincount(bag, np.square(c))
+    of_bags: Array = masses - inverses * np.bincount(bag, np.square(c))
     of_kinds = np.bincount(kind.ravel(), of_bags).astype(float)
-    kept = np.flatnonzero(np.append(of_kinds[:-1] > NOTHING, True))
-    parts = (deviations[kind.ravel()[bag] == number] for number in kept)
+    retained = np.flatnonzero(np.append(of_kinds[:-1] > NOTHING, True))
+    parts = (deviations[kind.ravel()[bag] == number] for number in retained)
     squares = np.array([part.T @ part for part in parts])
-    freedom = np.maximum(of_kinds[kept], NOTHING)
-    n, p = kinds[kept].T
+    freedom = np.maximum(of_kinds[retained], NOTHING)
+    n, p = kinds[retained].T
     between = p * (1.0 - p) * n / np.maximum(n - 1.0, 1.0)
     return squares / freedom[:, None, None], between, freedom
 
@@ -238,9 +238,9 @@ def sign_of(scores: Array, bags: Bags) -> tuple[float, str]:
         ``"labels"``, ``"shares"`` or ``"skewness"``, see :class:`SecondMoments`.
     """
     weights = bags.relative_weights
-    known = [weights * (bags.labels == label) for label in (1, -1)]
-    if np.any(known):
-        positive, negative = (of @ scores / (of.sum() or 1.0) for of in known)
+    label_weights = [weights * (bags.labels == label) for label in (1, -1)]
+    if np.any(label_weights):
+        positive, negative = (part @ scores / (part.sum() or 1.0) for part in label_weights)
         return (1.0 if positive >= negative else -1.0), "labels"
     bags, instances = bags.of_shares()
     scores, masses = scores[instances], bags.masses

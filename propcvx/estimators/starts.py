@@ -56,13 +56,13 @@ class Start:
         labeling, in which known labels take precedence.
     annealing : bool
         Whether C* rises from 1e-5 C (which tends to forget the start), or is C at once.
-    known : list of Fitted
-        The fit of the method, once it is known.
+    results : list of Fitted
+        The fit of the method, if it was fitted.
     """
 
     init: Any
     annealing: bool
-    known: list[Fitted] = field(default_factory=list, repr=False)
+    results: list[Fitted] = field(default_factory=list, repr=False)
 
     @property
     def is_method(self) -> bool:
@@ -72,36 +72,36 @@ class Start:
     def labeling(self, features: Array, bags: Bags, random: RandomState) -> Array:
         """Return a labeling of the bags, entries -1 and +1, that agrees with the known labels."""
         if self.is_method:
-            scores = self.fitted(features, bags).scores(features)
+            scores = self.fit(features, bags).scores(features)
             return FeasibleLabelings.nearest(bags).best(scores)
         if isinstance(self.init, str):
             return random_labeling(bags, random)
         return np.where(bags.labels == 0, self.init, bags.labels)
 
-    def fitted(self, features: Array, bags: Bags) -> Fitted:
+    def fit(self, features: Array, bags: Bags) -> Fitted:
         """Fit the method, once, and return the result."""
-        if not self.known:
+        if not self.results:
             with suppress_warnings(IllPosedWarning):  # the method only proposes
-                self.known.append(clone(self.init)._run(FeatureMap(Kernel(), features), bags))
-        return self.known[0]
+                self.results.append(clone(self.init)._run(FeatureMap(Kernel(), features), bags))
+        return self.results[0]
 
 
 def starts_of(init: Any, n_init: int, annealing: Any, bags: Bags, C: float) -> list[Start]:
     """Check ``init`` and return its starts."""
     anneal_random, anneal = (True, False) if annealing == "auto" else (annealing, annealing)
-    several = isinstance(init, list | tuple) and not any(isinstance(each, Real) for each in init)
+    several = isinstance(init, list | tuple) and not any(isinstance(entry, Real) for entry in init)
     starts: list[Start] = []
-    for each in init if several else [init]:
-        if not isinstance(each, str):
-            given = each if isinstance(each, BagClassifier) else _checked(each, bags)
-            starts.append(Start(given, anneal))
-        elif check_choice("init", each, STARTS) in METHODS:
-            starts.append(Start(METHODS[each], anneal))
-        elif each == "auto" and _can_regress(bags):
+    for entry in init if several else [init]:
+        if not isinstance(entry, str):
+            source = entry if isinstance(entry, BagClassifier) else _checked(entry, bags)
+            starts.append(Start(source, anneal))
+        elif check_choice("init", entry, STARTS) in METHODS:
+            starts.append(Start(METHODS[entry], anneal))
+        elif entry == "auto" and _can_regress(bags):
             starts.append(Start(METHODS["aggregate"], anneal))
         else:
             starts += n_init * [Start("random", anneal_random)]
-            if each != "random" and not bags.labels.all():
+            if entry != "random" and not bags.labels.all():
                 starts += _by_methods(C)
     if not starts:
         raise InputError("init must name at least one start, got an empty sequence.")
@@ -125,9 +125,9 @@ def _can_regress(bags: Bags) -> bool:
 
     With two bags, every line between their means fits.
     """
-    seen, _ = bags.with_known_apart().of_shares()
-    few = 0 < np.count_nonzero(bags.with_share) < 3
-    return not few and bool(np.ptp(seen.proportions) > 0.0)
+    training_bags, _ = bags.isolate_known_labels().of_shares()
+    has_few = 0 < np.count_nonzero(bags.with_share) < 3
+    return not has_few and bool(np.ptp(training_bags.proportions) > 0.0)
 
 
 def _by_methods(C: float) -> list[Start]:

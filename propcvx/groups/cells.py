@@ -44,7 +44,7 @@ class Cells:
     weights: Array
 
     @classmethod
-    def of(cls, groups: Any, X: Any, bags: Bags, sample_weight: Any = None) -> Cells:
+    def from_groups(cls, groups: Any, X: Any, bags: Bags, sample_weight: Any = None) -> Cells:
         """Read groups: a column, several columns, or a function of X; and weights, if any."""
         n = bags.n_instances
         weights = np.ones(n) if sample_weight is None else as_vector(sample_weight, n)
@@ -68,10 +68,10 @@ class Cells:
 
     def with_groups(self, counts: NDArray[Any]) -> Array:
         """Prepend the sums over the groups to the weights of cells (last axis)."""
-        whole = np.eye(len(self.names))[self.group]
-        return np.concatenate([counts @ whole, counts], axis=-1)
+        indicators = np.eye(len(self.names))[self.group]
+        return np.concatenate([counts @ indicators, counts], axis=-1)
 
-    def sharp(self, lower: Indices, upper: Indices) -> tuple[Array, Array]:
+    def sharp_bounds(self, lower: Indices, upper: Indices) -> tuple[Array, Array]:
         """Compute the least and largest weight of the positives of each group, then of each cell.
 
         Parameters
@@ -79,14 +79,14 @@ class Cells:
         lower, upper : int arrays of shape (n_bags,)
             Range of the number of positives in each bag.
         """
-        positive, free = (self.of_cells @ some for some in self._known)
-        known, left = (self.bags.membership @ some for some in self._known)
-        least = positive + np.maximum(0.0, (lower - known - left)[self.bag] + free)
-        most = positive + np.minimum(free, (upper - known)[self.bag])
-        ends = self.weighed(self.of_cells, least, 1), self.weighed(self.of_cells, most, -1)
-        return self.with_groups(ends[0]), self.with_groups(ends[1])
+        positive, free = (self.of_cells @ mask for mask in self._label_masks)
+        n_positive, n_free = (self.bags.membership @ mask for mask in self._label_masks)
+        lowest = positive + np.maximum(0.0, (lower - n_positive - n_free)[self.bag] + free)
+        highest = positive + np.minimum(free, (upper - n_positive)[self.bag])
+        bounds = self.weigh(self.of_cells, lowest, 1), self.weigh(self.of_cells, highest, -1)
+        return self.with_groups(bounds[0]), self.with_groups(bounds[1])
 
-    def weighed(self, sets: sp.csr_array, counts: NDArray[Any], sign: int) -> Array:
+    def weigh(self, sets: sp.csr_array, counts: NDArray[Any], sign: int) -> Array:
         """Compute the least weight of given counts of positives, or with sign -1 the largest.
 
         Instances known to be positive are among them.
@@ -98,7 +98,7 @@ class Cells:
         return np.asarray(np.bincount(of_set, weights[order] * first, len(counts)), dtype=float)
 
     @property
-    def _known(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _label_masks(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Masks of the instances known to be positive, and of those without a known label."""
         return self.bags.labels > 0, self.bags.labels == 0
 
@@ -106,10 +106,10 @@ class Cells:
         """Return the index of the cells: the names of their groups, and the bag."""
         from pandas import MultiIndex, Series
 
-        inside = self.names[self.group]
-        levels = [inside.get_level_values(level) for level in range(inside.nlevels)]
+        groups = self.names[self.group]
+        levels = [groups.get_level_values(level) for level in range(groups.nlevels)]
         bags = Series(self.bags.names(self.bags.codes[self.bag]), dtype=object).infer_objects()
-        return MultiIndex.from_arrays([*levels, bags], names=[*inside.names, "bag"])
+        return MultiIndex.from_arrays([*levels, bags], names=[*groups.names, "bag"])
 
 
 def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
@@ -149,8 +149,8 @@ def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
     ]
     if empty:
         raise InputError(f"groups must have an instance each, got none of {empty}.")
-    by = _single(frame).groupby(list(frame), observed=True)
-    return by.size().index, by.ngroup().to_numpy()
+    grouping = _single(frame).groupby(list(frame), observed=True)
+    return grouping.size().index, grouping.ngroup().to_numpy()
 
 
 def _single(frame: Any) -> Any:

@@ -26,7 +26,7 @@ from propcvx.errors import (
     suppress_warnings,
     warn,
 )
-from propcvx.estimators.fit_check import predicted
+from propcvx.estimators.fit_check import predict_held_out
 from propcvx.groups.cells import Cells
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.given_counts import GivenCounts
@@ -41,7 +41,7 @@ TREE_SCORE = 0.99
 """Accuracy of the tree above which the columns determine the groups."""
 
 
-def expected(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelings) -> Array:
+def estimate(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabelings) -> Array:
     """Compute the probability of +1 of each instance given the proportions, or its label as 0 or 1.
 
     The probabilities of a classifier are taken for those of independent labels, conditional on the
@@ -69,12 +69,10 @@ def expected(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabe
             )
         return (labeling > 0).astype(float)
     if X is None or np.shape(X)[0] != len(y):
-        given = "None" if X is None else f"{np.shape(X)[0]}"
-        raise InputError(
-            f"X must have the {len(y)} instances of y, for the estimator, got {given}."
-        )
+        size = "None" if X is None else f"{np.shape(X)[0]}"
+        raise InputError(f"X must have the {len(y)} instances of y, for the estimator, got {size}.")
     classes, needed = (
-        np.asarray(of).tolist() for of in (getattr(estimator, "classes_", ()), classes_of(y))
+        np.asarray(names).tolist() for names in (getattr(estimator, "classes_", ()), classes_of(y))
     )
     if classes != needed:
         raise InputError(
@@ -82,10 +80,10 @@ def expected(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabe
             f"positive, got one of {classes}."
         )
     probabilities = estimator.predict_proba(X)[:, 1]
-    return GivenCounts.of(probabilities, feasible).means()
+    return GivenCounts.from_probabilities(probabilities, feasible).means()
 
 
-def resampled(
+def resample(
     classifier: Any,
     X: Any,
     y: NDArray[np.void],
@@ -100,7 +98,7 @@ def resampled(
     """Draw probabilities that the bags allow, then labels, and sum the weights of positives.
 
     Each repetition draws probabilities for all instances, by ``sample_probabilities`` if the
-    classifier has a posterior and otherwise by :func:`of_drawn_bags`.  Then it draws labels with
+    classifier has a posterior and otherwise by :func:`refit`.  Then it draws labels with
     these probabilities and with the proportions.
 
     Returns
@@ -122,22 +120,22 @@ def resampled(
             PropCVXWarning,
         )
     steps = classifier if isinstance(classifier, Pipeline) else make_pipeline(classifier)
-    draws: list[Any] = [partial(of_drawn_bags, classifier, X, y, bags)]
+    draws: list[Any] = [partial(refit, classifier, X, y, bags)]
     if hasattr(steps[-1], "sample_probabilities"):
-        seen = steps[:-1].transform(X) if len(steps) > 1 else X
-        draw = partial(steps[-1].sample_probabilities, seen)
+        features = steps[:-1].transform(X) if len(steps) > 1 else X
+        draw = partial(steps[-1].sample_probabilities, features)
         draws = [draw, partial(draw, logistic=True)] if hasattr(steps[-1], "posterior_") else [draw]
     elif not bags.labels.any() and len(np.unique(bags.proportions[bags.with_share])) < 2:
         warn("all bags have the same proportion, so intervals are NaN.", IllPosedWarning)
         n_draws = 0
     seeds = check_random_state(random_state).randint(2**31, size=n_draws)
     counts = [np.empty((0, len(cells.bag)))]
-    each = Parallel(n_jobs, return_as="generator")(
+    results = Parallel(n_jobs, return_as="generator")(
         delayed(_resample)(draw, RandomState(seed), cells, feasible)
         for draw, seed in zip(cycle(draws), seeds, strict=False)
     )
     try:
-        counts.extend(tqdm(each, desc="resamples", total=n_draws, disable=not verbose))
+        counts.extend(tqdm(results, desc="resamples", total=n_draws, disable=not verbose))
     except KeyboardInterrupt:
         warn(f"interrupted: intervals are from {len(counts) - 1} resamples.", PropCVXWarning)
     return cells.with_groups(np.vstack(counts))
@@ -159,23 +157,22 @@ def in_columns(cells: Cells, X: Any) -> bool:
     return bool(tree.fit(table, code).score(table, code) > TREE_SCORE)
 
 
-def of_drawn_bags(
-    classifier: Any, X: Any, y: NDArray[np.void], bags: Bags, random: RandomState
-) -> Array:
+def refit(classifier: Any, X: Any, y: NDArray[np.void], bags: Bags, random: RandomState) -> Array:
     """Predict probabilities by a fit to as many bags as there are, drawn with replacement.
 
     A bag keeps its id if it is drawn several times.  The number of bags with a proportion stays the
     same.
     """
-    order = np.argsort([inside[0] for inside in bags.members])  # independent of their names
+    order = np.argsort([instances[0] for instances in bags.members])  # independent of their names
     kinds = order[bags.with_share[order]], order[~bags.with_share[order]]
-    drawn = np.concatenate([random.choice(kind, len(kind)) for kind in kinds if len(kind)])
-    members = [bags.members[bag] for bag in drawn]
-    rows, place = np.concatenate(members), np.repeat(np.arange(len(drawn)), list(map(len, members)))
-    named = dict(y.dtype.metadata or {}) | {"ids": bags.names(bags.codes[drawn])}
-    target = y[rows].astype(target_dtype(classes=y["proportion"].shape[1:], metadata=named))
+    picks = np.concatenate([random.choice(kind, len(kind)) for kind in kinds if len(kind)])
+    members = [bags.members[bag] for bag in picks]
+    place = np.repeat(np.arange(len(picks)), list(map(len, members)))
+    rows = np.concatenate(members)
+    metadata = dict(y.dtype.metadata or {}) | {"ids": bags.names(bags.codes[picks])}
+    target = y[rows].astype(target_dtype(classes=y["proportion"].shape[1:], metadata=metadata))
     target["bag"] = place
-    return predicted(classifier, X, target, rows, np.arange(len(y)))[1]
+    return predict_held_out(classifier, X, target, rows, np.arange(len(y)))[1]
 
 
 def _resample(
@@ -186,5 +183,5 @@ def _resample(
 ) -> Array:
     """Sum the weights of positives in the cells for one draw."""
     with suppress_warnings(PropCVXWarning):
-        positive = GivenCounts.of(draw(random), feasible).draw(random)
+        positive = GivenCounts.from_probabilities(draw(random), feasible).draw(random)
     return np.asarray(cells.of_cells @ (cells.weights * positive))[None]

@@ -22,7 +22,7 @@ from propcvx.bags.targets import (
 from propcvx.checks import check_count, check_number, check_same_order
 from propcvx.errors import InputError, require_extra
 from propcvx.groups.cells import Cells
-from propcvx.groups.estimates import FEW, expected, resampled
+from propcvx.groups.estimates import FEW, estimate, resample
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.text import Readable
 
@@ -209,23 +209,23 @@ def group_shares(
     several = groups if isinstance(groups, Mapping) else {"groups": groups}
     others = {"estimator": estimator, "y_true": y_true, "sample_weight": sample_weight}
     check_same_order({"X": X, "y": y, **several, **others})
-    cells = Cells.of(groups, X, Bags.from_target(y), sample_weight)
-    feasible = FeasibleLabelings.of(cells.bags, epsilon)
+    cells = Cells.from_groups(groups, X, Bags.from_target(y), sample_weight)
+    feasible = FeasibleLabelings.from_bags(cells.bags, epsilon)
     weighted = cells.sets @ sp.diags_array(cells.weights)
     weights, counts = weighted.sum(axis=1), np.empty((0, weighted.shape[0]))
-    bounds = cells.sharp(feasible.lower, feasible.upper)
+    bounds = cells.sharp_bounds(feasible.lower, feasible.upper)
     columns: dict[str, Any] = dict(zip(("lower_bound", "upper_bound"), bounds, strict=True))
     if estimator is not None:
-        columns["estimate"] = weighted @ expected(estimator, X, y, feasible)
+        columns["estimate"] = weighted @ estimate(estimator, X, y, feasible)
     if n_draws:
-        check_count("n_draws", n_draws, least=FEW)
-        check_number("level", level, above=0.0, below=1.0)
+        check_count("n_draws", n_draws, low=FEW)
+        check_number("level", level, 0.0, 1.0)
         settings: dict[str, Any] = {
             "random_state": random_state,
             "n_jobs": n_jobs,
             "verbose": verbose,
         }
-        counts = resampled(estimator, X, y, cells, feasible, n_draws, **settings)
+        counts = resample(estimator, X, y, cells, feasible, n_draws, **settings)
         columns["ci_low"], columns["ci_high"] = _interval(counts, level)
     if y_true is not None:
         columns["true"] = weighted @ (_complete(y_true, y) > 0)
@@ -234,8 +234,8 @@ def group_shares(
 
 def _interval(draws: Any, level: float) -> Any:
     """Return the lower and upper quantiles of draws; NaN if there are too few."""
-    ends = (1.0 - level) / 2, (1.0 + level) / 2
-    return np.quantile(draws, ends, axis=0) if len(draws) >= FEW else [np.nan] * 2
+    levels = (1.0 - level) / 2, (1.0 + level) / 2
+    return np.quantile(draws, levels, axis=0) if len(draws) >= FEW else [np.nan] * 2
 
 
 def _complete(y_true: Any, y: NDArray[np.void]) -> Signs:

@@ -86,11 +86,11 @@ def best_labeling(
     """
 
     def costs(bag: Indices, rank: Indices) -> Array:
-        after, before = (loss.of_counts(bags, count, bag) for count in (rank, rank - 1))
-        rounding = ROUNDING * bags.sizes[bag] * (np.abs(after) + np.abs(before))
-        return np.asarray(weights[bag] * (after - before + rounding))
+        losses, previous = (loss.of_counts(bags, count, bag) for count in (rank, rank - 1))
+        rounding = ROUNDING * bags.sizes[bag] * (np.abs(losses) + np.abs(previous))
+        return np.asarray(weights[bag] * (losses - previous + rounding))
 
-    return _labeled(instance_loss.reduction(scores), costs, bags, *loss.allowed(bags), ties)
+    return _label_top(instance_loss.reduction(scores), costs, bags, *loss.allowed(bags), ties)
 
 
 @lru_cache(maxsize=4)
@@ -124,7 +124,7 @@ class FeasibleLabelings:
     Examples
     --------
     >>> from propcvx import bag_target
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> feasible.best(np.array([0.5, 0.1, -1.0]))  # the largest sum of y_i times score
     array([ 1., -1., -1.])
     >>> len(list(feasible.enumerate()))
@@ -136,12 +136,12 @@ class FeasibleLabelings:
     upper: Indices
 
     @classmethod
-    def of(cls, bags: Bags, epsilon: Any) -> FeasibleLabelings:
+    def from_bags(cls, bags: Bags, epsilon: Any) -> FeasibleLabelings:
         """Build all labelings with proportions within ``epsilon``; see ``Bags.count_range``."""
         return cls(bags, *bags.count_range(epsilon))
 
     @classmethod
-    def allowed_by(cls, loss: ProportionLoss, bags: Bags) -> FeasibleLabelings:
+    def from_loss(cls, loss: ProportionLoss, bags: Bags) -> FeasibleLabelings:
         """Build all labelings with the known labels and a finite loss of the proportions."""
         (lower, upper), (positive, negative) = loss.allowed(bags), bags.known_counts
         return cls(bags, np.maximum(lower, positive), np.minimum(upper, bags.sizes - negative))
@@ -149,7 +149,7 @@ class FeasibleLabelings:
     @classmethod
     def nearest(cls, bags: Bags) -> FeasibleLabelings:
         """Build the labelings with the counts nearest to each bag's proportion; never empty."""
-        return cls.of(bags, "rounding")
+        return cls.from_bags(bags, "rounding")
 
     def best(self, scores: Array) -> Array:
         r"""Solve :math:`\max_{y \in \mathcal{Y}} \sum_i s_i y_i` by sorting.
@@ -171,7 +171,7 @@ class FeasibleLabelings:
         def costs(bag: Indices, rank: Indices) -> Array:
             return np.zeros(1)
 
-        return _labeled(scores.T, costs, self.bags, self.lower, self.upper).T
+        return _label_top(scores.T, costs, self.bags, self.lower, self.upper).T
 
     def __contains__(self, labeling: Array) -> bool:
         """Check whether a labeling has feasible counts and agrees with the known labels."""
@@ -203,8 +203,8 @@ class FeasibleLabelings:
         InputError
             If there are more than ``MAX_ENUMERATED``.
         """
-        known, _ = self.bags.known_counts
-        bags = zip(self.bags.free, self.lower - known, self.upper - known, strict=True)
+        n_known, _ = self.bags.known_counts
+        bags = zip(self.bags.free, self.lower - n_known, self.upper - n_known, strict=True)
         parts = [(free, range(low, high + 1)) for free, low, high in bags]
         total = prod(sum(comb(len(free), count) for count in counts) for free, counts in parts)
         if total > MAX_ENUMERATED:
@@ -217,20 +217,20 @@ class FeasibleLabelings:
             [flips for count in counts for flips in combinations(free, count)]
             for free, counts in parts
         ]
-        for chosen in product(*choices):
+        for choice in product(*choices):
             labeling = start.copy()
-            labeling[[i for flips in chosen for i in flips]] = 1.0
+            labeling[[i for flips in choice for i in flips]] = 1.0
             yield labeling
 
 
-def _with_known(scores: Array, bags: Bags) -> Array:
+def _fix_known(scores: Array, bags: Bags) -> Array:
     """Set the scores of known labels to infinity, so that sorting keeps the labels."""
     if not bags.labels.any():
         return scores
     return np.where(bags.labels == 0, scores, np.where(bags.labels > 0, np.inf, -np.inf))
 
 
-def _labeled(
+def _label_top(
     gains: Array,
     costs: Costs,
     bags: Bags,
@@ -246,19 +246,19 @@ def _labeled(
     more than ``costs(bag, rank)``.  Instances are the last axis of ``gains``, and each vector along
     it is a separate problem.
     """
-    labeling, gains = np.empty(gains.shape), _with_known(gains, bags)
+    labeling, gains = np.empty(gains.shape), _fix_known(gains, bags)
     ties = np.zeros(bags.n_instances) if ties is None else ties
     for bag, members in bags.by_size:
-        inside, rank = gains[..., members], np.arange(1, members.shape[1] + 1)
-        rising = np.sort(inside)
+        values, rank = gains[..., members], np.arange(1, members.shape[1] + 1)
+        rising = np.sort(values)
         pays = rising[..., ::-1] > costs(bag[:, None], rank)
-        enough = np.where(pays, len(rank), rank - 1).min(axis=-1).clip(lower[bag], upper[bag])
-        counts = enough[..., None]
+        n_top = np.where(pays, len(rank), rank - 1).min(axis=-1).clip(lower[bag], upper[bag])
+        counts = n_top[..., None]
         last = np.take_along_axis(rising, np.minimum(-counts, -1), axis=-1)
-        positive = (inside >= last) & (counts > 0)
-        if (positive.sum(axis=-1) > enough).any():
+        positive = (values >= last) & (counts > 0)
+        if (positive.sum(axis=-1) > n_top).any():
             further = (shuffled(bags.n_instances)[members], -ties[members])
-            keys = (*(np.broadcast_to(key, inside.shape) for key in further), -inside)
+            keys = (*(np.broadcast_to(key, values.shape) for key in further), -values)
             order = np.lexsort(keys, axis=-1)
             np.put_along_axis(positive, order, rank <= counts, axis=-1)
         labeling[..., members] = np.where(positive, 1.0, -1.0)

@@ -43,7 +43,7 @@ def log_odds(probabilities: Array, labels: NDArray[Any]) -> Array:
     return np.where(labels == 0, odds, np.where(labels > 0, np.inf, -np.inf))
 
 
-def shifts_into(odds: Array, index: Indices, lower: Indices, upper: Indices) -> Array:
+def compute_shifts(odds: Array, index: Indices, lower: Indices, upper: Indices) -> Array:
     """Compute the shift of log odds that brings each bag's sum of probabilities into its range.
 
     Newton steps are taken, and bisections if a step leaves the interval.
@@ -53,15 +53,15 @@ def shifts_into(odds: Array, index: Indices, lower: Indices, upper: Indices) -> 
     low, high = np.full(n_bags, WIDE), np.full(n_bags, -WIDE)
     np.minimum.at(low, index[free], -odds[free] - WIDE)
     np.maximum.at(high, index[free], WIDE - odds[free])
-    known, possible = np.bincount(index, odds == np.inf), np.bincount(index, odds > -np.inf)
-    shift = np.where(goal == known, low, np.where(goal == possible, high, 0.0))
+    n_certain, n_possible = np.bincount(index, odds == np.inf), np.bincount(index, odds > -np.inf)
+    shift = np.where(goal == n_certain, low, np.where(goal == n_possible, high, 0.0))
     for _ in range(HALVINGS):
         p = expit(odds + shift[index])
-        above, slope = np.bincount(index, p) - goal, np.bincount(index, p * (1.0 - p))
-        if np.abs(above).max() <= NEAR_GOAL:
+        excess, slope = np.bincount(index, p) - goal, np.bincount(index, p * (1.0 - p))
+        if np.abs(excess).max() <= NEAR_GOAL:
             break
-        low, high = np.where(above < 0.0, shift, low), np.where(above > 0.0, shift, high)
-        step = shift - above / np.maximum(slope, NOTHING)
+        low, high = np.where(excess < 0.0, shift, low), np.where(excess > 0.0, shift, high)
+        step = shift - excess / np.maximum(slope, NOTHING)
         shift = np.where((low < step) & (step < high), step, (low + high) / 2)
     return shift
 
@@ -89,15 +89,15 @@ class GivenCounts:
     shift: Array
 
     @classmethod
-    def of(cls, probabilities: Array, feasible: FeasibleLabelings) -> GivenCounts:
-        """From probabilities without any shares, in the order of the rows."""
-        return cls.of_odds(log_odds(probabilities, feasible.bags.labels), feasible)
+    def from_probabilities(cls, probabilities: Array, feasible: FeasibleLabelings) -> GivenCounts:
+        """Build from independent probabilities, in the order of the rows."""
+        return cls.from_odds(log_odds(probabilities, feasible.bags.labels), feasible)
 
     @classmethod
-    def of_odds(cls, odds: Array, feasible: FeasibleLabelings) -> GivenCounts:
-        """From log odds without any shares, in the order of the rows."""
+    def from_odds(cls, odds: Array, feasible: FeasibleLabelings) -> GivenCounts:
+        """Build from independent log odds, in the order of the rows."""
         index, lower, upper = feasible.bags.index, feasible.lower, feasible.upper
-        return cls(index, lower, upper, odds, shifts_into(odds, index, lower, upper))
+        return cls(index, lower, upper, odds, compute_shifts(odds, index, lower, upper))
 
     @cached_property
     def probabilities(self) -> Array:
@@ -105,8 +105,8 @@ class GivenCounts:
         return expit(self.odds + self.shift[self.index])
 
     @property
-    def end(self) -> Indices:
-        r"""An end of each range: :math:`e^{-|s||c - \mathrm{end}|}` takes a shift s back."""
+    def edge(self) -> Indices:
+        r"""One end of each range: :math:`e^{-|s||c - \mathrm{edge}|}` takes a shift s back."""
         return np.where(self.shift < 0.0, self.upper, self.lower)
 
     def means(self) -> Array:
@@ -122,29 +122,29 @@ class GivenCounts:
         that no factor is 0.  A shift t of the log odds :math:`s_i` changes the probability of a
         count c by the factor :math:`e^{tc} \prod_i (1 + e^{s_i}) / (1 + e^{s_i + t})`.
         """
-        near, lengths = self._near()
+        window, lengths = self._narrow()
         order, means = np.argsort(self.index, kind="stable"), np.empty(len(self.index))
         logs = np.empty(len(self.shift))
         points = 1 + np.exp2(np.maximum(np.ceil(np.log2(lengths - 1)), 1.0)).astype(int)
         for n_points in np.unique(points):
             rows, bags = order[points[self.index[order]] == n_points], points == n_points
-            logs[bags], means[rows] = near._sums(rows, np.flatnonzero(bags), int(n_points))
+            logs[bags], means[rows] = window._sums(rows, np.flatnonzero(bags), int(n_points))
         sign = np.where(self.odds > 0.0, -1.0, 1.0)
         shift = self.shift[self.index]
         factors = log_expit(-sign * self.odds) - log_expit(-sign * (self.odds + shift))
         factors += np.where(sign < 0.0, shift, 0.0)
-        logs += np.bincount(self.index, factors) - self.shift * near.end
+        logs += np.bincount(self.index, factors) - self.shift * window.edge
         return logs, np.clip(means, 0.0, 1.0)
 
-    def _near(self) -> tuple[GivenCounts, Indices]:
+    def _narrow(self) -> tuple[GivenCounts, Indices]:
         """Drop counts far from the expected number, and return how many counts are left.
 
         By Bernstein's inequality, a count is at least t from it with a probability of at most
         :math:`2 e^{-t^2 / (2 v + 2 t / 3)}`, where v is its variance.
         """
-        p, least = self.probabilities, -np.log(NOTHING)
+        p, size = self.probabilities, -np.log(NOTHING)
         mean, variance = np.bincount(self.index, p), np.bincount(self.index, p * (1.0 - p))
-        reach = np.ceil(least / 3.0 + np.sqrt(np.square(least / 3.0) + 2.0 * least * variance))
+        reach = np.ceil(size / 3.0 + np.sqrt(np.square(size / 3.0) + 2.0 * size * variance))
         lower = np.maximum(self.lower, np.floor(mean) - reach).astype(int)
         upper = np.minimum(self.upper, np.ceil(mean) + reach).astype(int)
         lengths = np.minimum(np.bincount(self.index) + 1, 2 * reach + 2)
@@ -154,8 +154,8 @@ class GivenCounts:
         """Compute both for some bags, whose rows are sorted by bag, without the shift."""
         p, place = self.probabilities[rows], np.searchsorted(bags, self.index[rows])
         first = np.flatnonzero(np.diff(place, prepend=-1))
-        down, length = np.where(self.shift < 0.0, -1, 1)[bags], (self.upper - self.lower + 1)[bags]
-        falls, end = np.exp(-np.abs(self.shift))[bags], self.end[bags]
+        sign, length = np.where(self.shift < 0.0, -1, 1)[bags], (self.upper - self.lower + 1)[bags]
+        falls, edge = np.exp(-np.abs(self.shift))[bags], self.edge[bags]
         total, positive = np.zeros(len(bags)), np.zeros(len(rows))
         for k in range((n_points + 1) // 2):
             wave = np.exp(2j * np.pi * k / n_points)
@@ -163,10 +163,10 @@ class GivenCounts:
             of_bags = np.multiply.reduceat(factors, first)
             if np.abs(of_bags).max() < NOTHING:  # and they fall with k
                 break
-            ratio = falls * wave**-down
-            near = np.abs(1.0 - ratio) < NEAR_ONE
-            sums = np.where(near, length, (1.0 - ratio**length) / np.where(near, 1.0, 1.0 - ratio))
-            terms = (1 if k == 0 else 2) * of_bags * sums * wave**-end
+            ratio = falls * wave**-sign
+            unit = np.abs(1.0 - ratio) < NEAR_ONE
+            sums = np.where(unit, length, (1.0 - ratio**length) / np.where(unit, 1.0, 1.0 - ratio))
+            terms = (1 if k == 0 else 2) * of_bags * sums * wave**-edge
             total += terms.real
             positive += (terms[place] / factors * wave).real
         return np.log(total / n_points), p * positive / total[place]
@@ -180,15 +180,15 @@ class GivenCounts:
         p, index, shift = self.probabilities, self.index, np.abs(self.shift)
         first = np.unique(index, return_index=True)[1]
         place = np.searchsorted(np.sort(first), first)
-        positive, left = np.empty(len(p), dtype=bool), np.arange(len(p))
-        while len(left):
-            bag = index[left]
-            positive[left] = drawn = random.uniform(size=len(left)) < p[left]
-            counts = np.bincount(bag[drawn], minlength=len(shift))
+        positive, rows = np.empty(len(p), dtype=bool), np.arange(len(p))
+        while len(rows):
+            bag = index[rows]
+            positive[rows] = labels = random.uniform(size=len(rows)) < p[rows]
+            counts = np.bincount(bag[labels], minlength=len(shift))
             chance = random.uniform(size=len(shift))[place]
-            accepted = chance < np.exp(-shift * np.abs(counts - self.end))
+            accepted = chance < np.exp(-shift * np.abs(counts - self.edge))
             accepted &= (self.lower <= counts) & (counts <= self.upper)
-            left = left[~accepted[bag]]
+            rows = rows[~accepted[bag]]
         return positive
 
 
@@ -212,7 +212,7 @@ class CountLikelihood:
     --------
     >>> from propcvx import Bags, bag_target
     >>> bags = Bags.from_target(bag_target([0, 0], [0.5]))
-    >>> value, means = CountLikelihood.of(bags, bags, 0.0).value_and_means(np.zeros(2))
+    >>> value, means = CountLikelihood.from_bags(bags, bags, 0.0).value_and_means(np.zeros(2))
     >>> round(float(np.exp(value)), 4), means
     (0.5, array([0.5, 0.5]))
     """
@@ -221,17 +221,17 @@ class CountLikelihood:
     weights_of_bags: Array
 
     @classmethod
-    def of(cls, seen: Bags, bags: Bags, epsilon: Any) -> CountLikelihood:
-        """From bags in which known labels are apart, and those they are from, with a tolerance."""
-        known = np.bincount(seen.index, seen.labels != 0) > 0
-        positive = np.bincount(seen.index, seen.labels > 0).astype(int)
-        origin = np.searchsorted(bags.codes, seen.codes)
+    def from_bags(cls, training_bags: Bags, bags: Bags, epsilon: Any) -> CountLikelihood:
+        """Build from bags whose known labels are singletons, and the bags they are from."""
+        is_known = np.bincount(training_bags.index, training_bags.labels != 0) > 0
+        positive = np.bincount(training_bags.index, training_bags.labels > 0).astype(int)
+        origin = np.searchsorted(bags.codes, training_bags.codes)
         lower, upper = (
-            np.where(known, positive, (count - bags.known_counts[0])[origin])
+            np.where(is_known, positive, (count - bags.known_counts[0])[origin])
             for count in bags.count_range(epsilon)
         )
-        weights = bags.mean_weight * seen.weights_of_bags
-        return cls(FeasibleLabelings(seen, lower, upper), weights)
+        weights = bags.mean_weight * training_bags.weights_of_bags
+        return cls(FeasibleLabelings(training_bags, lower, upper), weights)
 
     @cached_property
     def weights(self) -> Array:
@@ -252,5 +252,5 @@ class CountLikelihood:
         The derivative by :math:`s_i` is :math:`\omega_k (\bar t_i - 1 / (1 + e^{-s_i}))`, which is
         Fisher's identity.
         """
-        logs, means = GivenCounts.of_odds(scores, self.feasible).log_probabilities_and_means()
+        logs, means = GivenCounts.from_odds(scores, self.feasible).log_probabilities_and_means()
         return float(self.weights_of_bags @ logs), means

@@ -31,7 +31,7 @@ MARGINS = np.linspace(-10.0, 10.0, 1001)
 """Points at which an instance loss is checked."""
 
 
-def check_loss(what: str, points: Array, of: OnArrays, expression: OnExpressions) -> None:
+def check_loss(what: str, points: Array, evaluate: OnArrays, expression: OnExpressions) -> None:
     """Raise unless both forms of a loss are one function, finite and convex.
 
     Parameters
@@ -40,14 +40,14 @@ def check_loss(what: str, points: Array, of: OnArrays, expression: OnExpressions
         The loss and its NumPy form, for messages.
     points : array
         Points at which the loss is checked, equally spaced.
-    of, expression : callable
+    evaluate, expression : callable
         The function on NumPy arrays and on CVXPY expressions.
 
     Raises
     ------
     InputError
     """
-    values = np.asarray(of(points))
+    values = np.asarray(evaluate(points))
     if values.shape != points.shape or not np.isfinite(values).all():
         raise InputError(
             f"{what} must give a finite number for each value in [{points[0]:g}, {points[-1]:g}], "
@@ -119,7 +119,7 @@ class InstanceLoss:
                 f"0, got {np.min(weights)!r} among them."
             )
 
-    def of(self, labeling: Array | float, scores: Array) -> Array:
+    def evaluate(self, labeling: Array | float, scores: Array) -> Array:
         """Compute the loss of each instance."""
         return self.weights * self.of_margins(labeling * scores)
 
@@ -130,7 +130,7 @@ class InstanceLoss:
         strictly for the hinge (Proposition 1).
         """
         if self.gain is None:
-            return self.of(-1.0, scores) - self.of(1.0, scores)
+            return self.evaluate(-1.0, scores) - self.evaluate(1.0, scores)
         return self.weights * self.gain(scores)
 
     def of_bags(self, bags: Bags) -> InstanceLoss:
@@ -239,8 +239,8 @@ def best_offset(residuals: Array, lower: Array, upper: Array) -> float:
     slopes = np.cumsum((upper - lower)[order]) - upper.sum()
     flat = 1e-12 * max(slopes[-1], float(upper.sum()))
     first, last = np.searchsorted(slopes, [-flat, flat], side="right")
-    ends = residuals[order[np.minimum([first, last], len(order) - 1)]]
-    return float(ends.mean())
+    edges = residuals[order[np.minimum([first, last], len(order) - 1)]]
+    return float(edges.mean())
 
 
 def best_regression_bias(
@@ -283,7 +283,7 @@ class ProportionLoss:
     ----------
     name : str
         Its name in ``PROPORTION_LOSSES``.
-    of : callable
+    evaluate : callable
         The function h on NumPy arrays.
     expression : callable
         The same function on CVXPY expressions, entry by entry.
@@ -303,33 +303,33 @@ class ProportionLoss:
     """
 
     name: str
-    of: OnArrays
+    evaluate: OnArrays
     expression: OnExpressions
     epsilon: Any = None
     dead_zone: Any = None
 
     def __post_init__(self) -> None:
-        check_loss(f"proportion loss {self.name!r}: of", GAPS, self.of, self.expression)
-        if self.dead_zone is not None and np.diff(self.of(GAPS[GAPS >= 0.0])).min() < 0.0:
+        check_loss(f"proportion loss {self.name!r}: evaluate", GAPS, self.evaluate, self.expression)
+        if self.dead_zone is not None and np.diff(self.evaluate(GAPS[GAPS >= 0.0])).min() < 0.0:
             raise InputError(
-                f"proportion loss {self.name!r}: of must not fall from 0 to 1 where dead_zone is "
-                "given, as the loss would not be convex."
+                f"proportion loss {self.name!r}: evaluate must not fall from 0 to 1 with a "
+                "dead_zone, as the loss would not be convex."
             )
 
-    def keyed(self, bags: Bags) -> ProportionLoss:
+    def key_by_id(self, bags: Bags) -> ProportionLoss:
         """Key the values of each bag by its id, so that the loss is valid for any subset."""
-        epsilon, dead_zone = bags.keyed(self.epsilon), bags.keyed(self.dead_zone)
+        epsilon, dead_zone = bags.key_by_id(self.epsilon), bags.key_by_id(self.dead_zone)
         return replace(self, epsilon=epsilon, dead_zone=dead_zone)
 
-    def of_counts(self, bags: Bags, counts: Indices, of: Any = slice(None)) -> Array:
+    def of_counts(self, bags: Bags, counts: Indices, rows: Any = slice(None)) -> Array:
         """Compute the loss of bags from counts of positives; see ``Bags.gaps``."""
-        return self.of_differences(bags, bags.gaps(counts, of), of)
+        return self.of_differences(bags, bags.gaps(counts, rows), rows)
 
-    def of_differences(self, bags: Bags, gaps: Array, of: Any = slice(None)) -> Array:
-        r"""Compute the loss of each :math:`\tilde p_k - p_k`, with bags ``of`` as last axis."""
+    def of_differences(self, bags: Bags, gaps: Array, rows: Any = slice(None)) -> Array:
+        r"""Compute the loss of each :math:`\tilde p_k - p_k`, with bags ``rows`` as last axis."""
         if self.dead_zone is not None:
-            gaps = np.maximum(0.0, np.abs(gaps) - bags.epsilons(self.dead_zone)[of])
-        return self.of(gaps)
+            gaps = np.maximum(0.0, np.abs(gaps) - bags.epsilons(self.dead_zone)[rows])
+        return self.evaluate(gaps)
 
     def of_gaps(self, bags: Bags, gaps: cp.Expression) -> cp.Expression:
         r"""Express the loss of each bag in its :math:`\tilde p_k - p_k`."""
@@ -385,7 +385,7 @@ def epsilon_insensitive(epsilon: Any) -> ProportionLoss:
     array([0.2, 0. ])
     """
     if not hasattr(epsilon, "__len__"):
-        check_number("epsilon", epsilon, least=0.0, most=1.0)
+        check_number("epsilon", epsilon, 0.0, 1.0, closed="both")
     return ProportionLoss("epsilon_insensitive", np.abs, cp.abs, dead_zone=epsilon)
 
 

@@ -60,16 +60,16 @@ def _check_any(comparisons: Comparisons) -> None:
 
 
 def _draw_intervals(ax: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
-    ends: dict[str, Any] = {"markersize": 6, "linestyle": "", "zorder": 3}
-    lower, upper = (np.array([row[end] for row in rows], dtype=float) for end in ("lower", "upper"))
+    style: dict[str, Any] = {"markersize": 6, "linestyle": "", "zorder": 3}
+    lower, upper = (np.array([row[key] for row in rows], dtype=float) for key in ("lower", "upper"))
     places = np.arange(len(rows))
     ax.hlines(places, lower, upper, color=GRAY, linewidth=2, alpha=0.6)
-    ax.plot(lower, places, marker=">", color=BLUE, label="lower bound", **ends)
-    ax.plot(upper, places, marker="<", color=VERMILION, label="value of its labeling", **ends)
+    ax.plot(lower, places, marker=">", color=BLUE, label="lower bound", **style)
+    ax.plot(upper, places, marker="<", color=VERMILION, label="value of its labeling", **style)
     for place, row in enumerate(rows):
         if row["upper"] is None:
-            at = ax.get_yaxis_transform()
-            ax.annotate(row["status"], (0.01, place), xycoords=at, color=GRAY, va="center")
+            transform = ax.get_yaxis_transform()
+            ax.annotate(row["status"], (0.01, place), xycoords=transform, color=GRAY, va="center")
     best = [row["best_upper"] for row in rows if row["best_upper"] is not None]
     if best:
         ax.axvline(best[0], color="black", linestyle="--", linewidth=1, label="best of all")
@@ -99,11 +99,11 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
     """
     _check_any(comparisons)
     columns = min(2, len(comparisons))
-    every = [row for _, rows in comparisons for row in rows]
-    styles = series_of([row["kind"] for row in every if _rises(row)])
+    all_rows = [row for _, rows in comparisons for row in rows]
+    styles = series_of([row["kind"] for row in all_rows if _rises(row)])
     lines = max(1, ceil(len(styles) / (columns + 1)))
-    around = (0.3, 0.7 + 0.2 * lines)
-    figure, panels = figure_of_panels(len(comparisons), columns, (3.6, 2.2), around)
+    margins = (0.3, 0.7 + 0.2 * lines)
+    figure, panels = figure_of_panels(len(comparisons), columns, (3.6, 2.2), margins)
     for ax, (heading, rows) in zip(panels, comparisons, strict=True):
         for row in filter(_rises, rows):
             rises = [rise for rise in row["history"] if rise[1] > 0.0]
@@ -116,8 +116,8 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
         ax.xaxis.set_minor_formatter(LogFormatter())
         ax.set_title(heading, fontsize="small")
         ax.grid(alpha=0.3)
-    at: dict[str, Any] = {"loc": "outside upper center", "ncols": columns + 1, "fontsize": "small"}
-    figure.legend(handles=legend_lines(styles), frameon=False, **at)
+    box: dict[str, Any] = {"loc": "outside upper center", "ncols": columns + 1, "fontsize": "small"}
+    figure.legend(handles=legend_lines(styles), frameon=False, **box)
     figure.supxlabel("seconds of processor time", fontsize="medium")
     figure.supylabel("lower bound / best known", fontsize="medium")
     return figure

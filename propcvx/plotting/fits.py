@@ -80,10 +80,10 @@ def boundary(
         If X has not two columns, or labels are not -1 or +1 for each of its rows.
     """
     plane = check_plane(X)
-    given = None if labels is None else check_labeling("labels", labels, len(plane))
+    labels = None if labels is None else check_labeling("labels", labels, len(plane))
     ax = axes_of(ax)
     draw_sides(fitted.decision_function, X, ax)
-    draw_points(ax, plane, given)
+    draw_points(ax, plane, labels)
     if labels is not None:
         ax.legend(frameon=False)
     return ax
@@ -111,11 +111,11 @@ def proportions(fitted: Any, X: Array, y: NDArray[np.void], ax: Axes | None = No
     ax, bags = axes_of(ax), Bags.from_target(y)
     predicted = bags.proportions_of(np.where(fitted.decision_function(X) > 0, 1.0, -1.0))
     epsilon = None if isinstance(fitted, InvCal) else getattr(fitted, "epsilon", None)
-    ends = np.array([0.0, 1.0])
-    ax.plot(ends, ends, color=GRAY, linewidth=1, label="exact")
+    limits = np.array([0.0, 1.0])
+    ax.plot(limits, limits, color=GRAY, linewidth=1, label="exact")
     if isinstance(epsilon, float | int) and epsilon > 0:
         band: dict[str, Any] = {"color": GRAY, "alpha": 0.2, "label": "within epsilon"}
-        ax.fill_between(ends, ends - epsilon, ends + epsilon, **band)
+        ax.fill_between(limits, limits - epsilon, limits + epsilon, **band)
     sizes = 20 + 80 * bags.sizes / bags.sizes.max()
     style: dict[str, Any] = {"color": BLUE, "alpha": 0.7, "edgecolors": "white"}
     ax.scatter(bags.proportions, predicted, s=sizes, label="a bag", **style)

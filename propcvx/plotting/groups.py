@@ -69,9 +69,9 @@ def calibration(check: FitCheck, ax: Axes | None = None) -> Axes:
     ax.plot([0, 1], [0, 1], color=GRAY, linewidth=1, label="calibrated")
     ax.plot(x, y, "o", color=BLUE, alpha=0.65, markersize=5, label="held-out bag")
     if np.isfinite(check.slope):
-        ends = np.array([x.min(), x.max()])
-        line = y.mean() + check.slope * (ends - x.mean())
-        ax.plot(ends, line, color=VERMILION, label=f"slope {check.slope:.2f}")
+        limits = np.array([x.min(), x.max()])
+        line = y.mean() + check.slope * (limits - x.mean())
+        ax.plot(limits, line, color=VERMILION, label=f"slope {check.slope:.2f}")
     ax.set(xlabel="mean predicted probability", ylabel="published proportion", aspect="equal")
     ax.legend(frameon=False)
     return ax
@@ -94,8 +94,8 @@ def estimates_and_truth(result: GroupShares, ax: Axes | None = None) -> Axes:
     table = result.cells
     if missing := {"estimate", "true"} - set(table.columns):
         raise InputError(f"result must have estimates and truth, got no {sorted(missing)}.")
-    ax, ends = axes_of(ax), np.array([0.0, 1.0])
-    ax.plot(ends, ends, color=GRAY, linewidth=1)
+    ax, limits = axes_of(ax), np.array([0.0, 1.0])
+    ax.plot(limits, limits, color=GRAY, linewidth=1)
     if "ci_low" in table:
         ax.vlines(
             table["true"], table["ci_low"], table["ci_high"], color=GRAY, alpha=0.4, linewidth=1

@@ -45,11 +45,11 @@ def regularization_path(
             f"rows must have numbers by the same names, {parameter!r} among them, got {names}"
             f" in {len(rows)} rows."
         )
-    given = [row[parameter] for row in rows]
-    places = as_vector(given)
+    settings = [row[parameter] for row in rows]
+    places = as_vector(settings)
     if places is None:
         raise InputError(
-            f"{parameter} must be a finite number to be an axis, got {given!r:.60}; leave out "
+            f"{parameter} must be a finite number to be an axis, got {settings!r:.60}; leave out "
             "rows or models where it is not."
         )
     ax, values = axes_of(ax), np.unique(places)
@@ -59,7 +59,7 @@ def regularization_path(
         groups = [measured[places == value] for value in values]
         ax.plot(values, [np.mean(group) for group in groups], label=name, **style)
         if len(rows) > len(values):
-            lowest, highest = ([end(group) for group in groups] for end in (min, max))
+            lowest, highest = ([extreme(group) for group in groups] for extreme in (min, max))
             ax.fill_between(values, lowest, highest, color=style["color"], alpha=0.15)
     if values[0] > 0.0:
         ax.set_xscale("log")
@@ -102,8 +102,8 @@ def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = 
         numbered = [f"$w_{{{j}}}$" for j in range(1, model.coef_.shape[1] + 1)]
         names = getattr(model, "feature_names_in_", numbered)
         names = numbered if parameter in names else names
-        by_name = dict(zip(names, model.coef_[0], strict=True))
-        rows.append({parameter: model.get_params().get(parameter), **by_name})
+        weights = dict(zip(names, model.coef_[0], strict=True))
+        rows.append({parameter: model.get_params().get(parameter), **weights})
     ax = regularization_path(rows, parameter, ax)
     ax.axhline(0.0, color=GRAY, linewidth=0.8)
     ax.set_ylabel("weight")

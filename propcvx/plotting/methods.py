@@ -88,8 +88,8 @@ def _draw_accuracies(
         ax.annotate(f"{value:.1f}", (value, row), (0, 7), textcoords="offset points", ha="center")
     name, top = ceiling
     ax.axvline(100.0 * top, color=GRAY, linestyle="--")
-    above: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ha": "center"}
-    ax.text(100.0 * top, 1.03, f"{name}: {top:.1%}", **above)
+    style: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "ha": "center"}
+    ax.text(100.0 * top, 1.03, f"{name}: {top:.1%}", **style)
     ax.set_yticks(rows, list(accuracies))
     ax.set_ylim(-0.6, len(values) - 0.2)
     ax.set_xlabel(f"accuracy on {n_instances} held-out instances, with its standard error (%)")
@@ -136,16 +136,16 @@ def figure_one(data: Any, panels: Panels) -> Figure:
     for ax, letter in zip(grid, letters, strict=False):
         ax.set(xlim=ticks[0, [0, -1]], ylim=ticks[1, [0, -1]], aspect="equal")
         ax.set_title(f"({letter}) {ax.get_title()}")
-        at: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.07)}
-        ax.legend(**at, ncols=2, fontsize="small", columnspacing=1.0, frameon=False)
+        position: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.07)}
+        ax.legend(**position, ncols=2, fontsize="small", columnspacing=1.0, frameon=False)
     return figure
 
 
 def _draw_bag(data: Any, bag: Any, last: Mapping[str, Any], ticks: Array, ax: Axes) -> None:
     """Draw the points of one bag, their mean, and the line of the last classifier."""
-    inside = data.bags == bag
-    draw_points(ax, data.X[inside], data.labels[inside])
-    mean = data.X[inside].mean(axis=0)
+    members = data.bags == bag
+    draw_points(ax, data.X[members], data.labels[members])
+    mean = data.X[members].mean(axis=0)
     style: dict[str, Any] = {"s": 260, "color": "black", "marker": "*", "edgecolors": "white"}
     ax.scatter(mean[0], mean[1], label="mean of the bag", zorder=4, **style)
     _draw_lines(ax, last, ticks, [(GRAY, ":")])
@@ -162,7 +162,7 @@ def _draw_decisions(data: Any, classifiers: Mapping[str, Any], ticks: Array, ax:
         agreed = (signs == label).all(axis=0).astype(float)
         ax.contourf(*ticks, agreed, levels=(0.5, 1.5), colors=[color], alpha=SHADE)
         ax.add_patch(Rectangle((0, 0), 0, 0, color=color, alpha=SHADE, label=f"predicted {name}"))
-    draw_points(ax, data.X, data.labels, named=False)
+    draw_points(ax, data.X, data.labels, legend=False)
 
 
 def _draw_lines(

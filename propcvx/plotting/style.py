@@ -55,11 +55,11 @@ def axes_of(ax: Axes | None, size: tuple[float, float] = (5.0, 3.4)) -> Axes:
 
 
 def figure_of_panels(
-    n_panels: int, columns: int, panel: tuple[float, float], around: tuple[float, float] = (0, 0)
+    n_panels: int, columns: int, panel: tuple[float, float], margins: tuple[float, float] = (0, 0)
 ) -> tuple[Figure, NDArray[Any]]:
     """Make a figure and its axes row by row, of one size, on the same scales, with room around."""
     rows = ceil(n_panels / columns)
-    size = (columns * panel[0] + around[0], rows * panel[1] + around[1])
+    size = (columns * panel[0] + margins[0], rows * panel[1] + margins[1])
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for unused in axes[n_panels:]:
@@ -75,15 +75,15 @@ def check_plane(X: Any) -> Array:
     return X
 
 
-def draw_points(ax: Axes, X: Array, labels: NDArray[Any] | None, *, named: bool = True) -> None:
+def draw_points(ax: Axes, X: Array, labels: NDArray[Any] | None, *, legend: bool = True) -> None:
     """Draw instances in the color and mark of their class; gray if labels are not known."""
     if labels is None:
         ax.scatter(X[:, 0], X[:, 1], color=GRAY, **POINTS)
         return
     for label, name, color, marker in CLASSES:
-        chosen = X[np.sign(labels) == label]
-        shown = name if named else None
-        ax.scatter(chosen[:, 0], chosen[:, 1], color=color, marker=marker, label=shown, **POINTS)
+        points = X[np.sign(labels) == label]
+        text = name if legend else None
+        ax.scatter(points[:, 0], points[:, 1], color=color, marker=marker, label=text, **POINTS)
 
 
 def scores_on_grid(scores_of: Callable[[Array], Array], first: Array, second: Array) -> Array:
@@ -101,8 +101,8 @@ def draw_sides(scores_of: Callable[[Any], Array], X: Any, ax: Axes) -> None:
     If X is a DataFrame, the points of the scores are a DataFrame, too.
     """
     names, plane = getattr(X, "columns", None), check_plane(X)
-    around = 0.05 * np.ptp(plane, axis=0)
-    first, second = np.linspace(plane.min(axis=0) - around, plane.max(axis=0) + around, 200).T
+    margin = 0.05 * np.ptp(plane, axis=0)
+    first, second = np.linspace(plane.min(axis=0) - margin, plane.max(axis=0) + margin, 200).T
 
     def scores_at(points: Array) -> Array:
         return scores_of(points if names is None else type(X)(points, columns=names))

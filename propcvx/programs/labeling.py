@@ -94,7 +94,7 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
     Examples
     --------
     >>> from propcvx import bag_target
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(counted_labeling(feasible))
     counted_labeling (eq:solving_y): linear program
       minimize    costs @ t - gains @ z
@@ -152,7 +152,7 @@ def linear_separation(feasible: FeasibleLabelings) -> Program:
     --------
     >>> from propcvx import bag_target
     >>> from propcvx.solvers import solve
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> program = linear_separation(feasible)
     >>> print(program)
     linear_separation (eq:convex_vio): mixed-integer linear program
@@ -208,7 +208,7 @@ def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings)
     Examples
     --------
     >>> from propcvx import bag_target
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(exact_separation(np.eye(3), np.ones(3), feasible))
     exact_separation (eq:concave): mixed-integer quadratic program
       minimize    sum_squares(sqrt(lambda I - Q) @ (2 * z - 1))
@@ -312,10 +312,10 @@ def allowed_counts(z: cp.Variable, bags: Bags, loss: ProportionLoss) -> dict[str
     """Constrain booleans z so that the proportion loss of :math:`2 z - 1` is finite."""
     if loss.epsilon is None:
         return {"known": known_labels(z, bags)}
-    return feasible_counts(z, FeasibleLabelings.allowed_by(loss, bags))
+    return feasible_counts(z, FeasibleLabelings.from_loss(loss, bags))
 
 
 def known_labels(z: cp.Variable, bags: Bags) -> cp.Constraint:
     """Constrain booleans z so that :math:`2 z - 1` agrees with the known labels."""
-    known = cp.Constant(bags.labels != 0, name="known")
-    return cp.multiply(known, z) == cp.Constant(bags.labels > 0, name="positive")
+    is_known = cp.Constant(bags.labels != 0, name="known")
+    return cp.multiply(is_known, z) == cp.Constant(bags.labels > 0, name="positive")

@@ -43,7 +43,7 @@ class Lifting:
     rows: sp.csr_array = field(repr=False)
 
     @classmethod
-    def of(cls, feasible: FeasibleLabelings) -> Lifting:
+    def from_feasible(cls, feasible: FeasibleLabelings) -> Lifting:
         """Build the constraints from the counts and the known labels of bags."""
         ranges = _ranges(feasible)
         ones, unit = np.ones((feasible.bags.n_instances, 1)), sp.eye_array(len(feasible.bags.index))
@@ -77,10 +77,10 @@ class Lifting:
         if products is not None:
             product = self.ranges.T @ np.maximum(products, 0.0) @ self.rows
             lifted += (product + product.T) / 2
-        inside = self.span.T @ lifted @ self.span
+        projection = self.span.T @ lifted @ self.span
         size, order = float(np.linalg.norm(lifted)), len(diagonal)
         error = order * np.finfo(float).eps * size
-        return float(diagonal.sum()) + order * (float(np.linalg.eigvalsh(inside)[-1]) + error)
+        return float(diagonal.sum()) + order * (float(np.linalg.eigvalsh(projection)[-1]) + error)
 
 
 def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
@@ -121,7 +121,7 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Progr
     Examples
     --------
     >>> from propcvx import Bags, bag_target
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(lifted_svm(np.array([[-1.0], [0.0], [1.0]]), feasible, 1.0))
     lifted_svm (eq:convex_1): semidefinite program
       minimize    sum(t)
@@ -172,7 +172,7 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> 
     Examples
     --------
     >>> from propcvx import Bags, bag_target
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(lifted_svm_dual(np.array([[-1.0], [0.0], [1.0]]), feasible, 1.0))
     lifted_svm_dual (eq:convex_1): semidefinite program
       maximize    sum(alpha) - 0.5 * sum(diagonal)
@@ -182,7 +182,7 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> 
       variables   alpha (3), diagonal (4)
     """  # noqa: E501
     n, r = features.shape
-    lifting = Lifting.of(feasible)
+    lifting = Lifting.from_feasible(feasible)
     F, W = cp.Constant(features, name="F"), cp.Constant(lifting.span, name="W")
     alpha, diagonal = cp.Variable(n, name="alpha"), cp.Variable(n + 1, name="diagonal")
     weighted = W[1:].T @ cp.multiply(cp.reshape(alpha, (n, 1), order="F"), F)
@@ -231,7 +231,7 @@ def lifted_quadratic(quadratic: Array, feasible: FeasibleLabelings) -> Program:
     Examples
     --------
     >>> from propcvx import Bags, bag_target
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(lifted_quadratic(np.eye(3), feasible))
     lifted_quadratic (eq:concave): semidefinite program
       maximize    sum(Q * (W @ U @ W.T)[1:4, 1:4])
@@ -250,7 +250,7 @@ def lifted_quadratic(quadratic: Array, feasible: FeasibleLabelings) -> Program:
 
 def lifted_matrix(feasible: FeasibleLabelings) -> tuple[cp.Expression, dict[str, cp.Constraint]]:
     """Express the matrix X of :func:`lifted_svm` in its variable U, and its constraints."""
-    lifting = Lifting.of(feasible)
+    lifting = Lifting.from_feasible(feasible)
     m = lifting.span.shape[1]
     U = cp.Variable((m, m), PSD=True, name="U")
     W = cp.Constant(lifting.span, name="W")
@@ -318,7 +318,7 @@ def diffrac(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
     Examples
     --------
     >>> from propcvx import Bags, bag_target
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(diffrac(np.array([[-1.0], [0.0], [1.0]]), feasible, 1.0))
     diffrac (eq:convex_1): semidefinite program
       minimize    sum(A * (W @ U @ W.T)[1:4, 1:4])
@@ -430,8 +430,8 @@ def mixture(lifted: Array) -> tuple[Array, Array]:
            [0., 1.]]))
     """
     values, vectors = np.linalg.eigh(lifted / lifted[0, 0])
-    kept = values > values[-1] * 1e-9
-    factor = vectors[:, kept] * np.sqrt(values[kept])
+    mask = values > values[-1] * 1e-9
+    factor = vectors[:, mask] * np.sqrt(values[mask])
     count = factor.shape[1]
     first = np.linalg.norm(factor[0]) / np.sqrt(count)
     mirror = factor[0] - first
@@ -449,8 +449,8 @@ def _span(feasible: FeasibleLabelings) -> sp.csr_array:
         free = 1 + np.flatnonzero((bags.index == bag) & (bags.labels == 0))
         basis = np.eye(len(free))
         if exact[bag] and len(free):
-            known = bags.labels[bags.index == bag].sum()
-            particular[free] = (2 * feasible.lower[bag] - bags.sizes[bag] - known) / len(free)
+            label_sum = bags.labels[bags.index == bag].sum()
+            particular[free] = (2 * feasible.lower[bag] - bags.sizes[bag] - label_sum) / len(free)
             basis = helmert(len(free)).T
         blocks.append(unit[:, free] @ sp.csc_array(basis))
     first = particular[:, None] / np.linalg.norm(particular)
@@ -461,9 +461,9 @@ def _ranges(feasible: FeasibleLabelings) -> sp.csr_array:
     bags, inexact = feasible.bags, feasible.lower < feasible.upper
     sizes, sums = bags.sizes, sp.csr_array(bags.membership)
     positive, negative = bags.known_counts
-    least = np.flatnonzero(inexact & (feasible.lower > positive))
-    most = np.flatnonzero(inexact & (feasible.upper < sizes - negative))
-    low, high = (2.0 * feasible.lower - sizes)[least], (2.0 * feasible.upper - sizes)[most]
-    at_least = sp.hstack([-low[:, None], sums[least]])
-    at_most = sp.hstack([high[:, None], -sums[most]])
+    low_bags = np.flatnonzero(inexact & (feasible.lower > positive))
+    high_bags = np.flatnonzero(inexact & (feasible.upper < sizes - negative))
+    low, high = (2.0 * feasible.lower - sizes)[low_bags], (2.0 * feasible.upper - sizes)[high_bags]
+    at_least = sp.hstack([-low[:, None], sums[low_bags]])
+    at_most = sp.hstack([high[:, None], -sums[high_bags]])
     return sp.csr_array(sp.vstack([at_least, at_most]))

@@ -15,7 +15,7 @@ from cvxpy.constraints import PSD, ExpCone, PowCone3D, PowConeND
 
 from propcvx.arrays import Array
 from propcvx.errors import InputError
-from propcvx.programs.statement import in_latex, relation, size, written
+from propcvx.programs.statement import in_latex, relation, render, size
 from propcvx.programs.structures import Structure
 
 
@@ -78,15 +78,15 @@ class Program:
 
     def __post_init__(self) -> None:
         problem = self.problem
-        for what, parts, named in (
+        for what, parts, names in (
             ("variables", problem.variables(), self.variables),
             ("parameters", problem.parameters(), self.parameters),
             ("constraints", problem.constraints, self.constraints),
         ):
-            if len(named) < len(parts):
+            if len(names) < len(parts):
                 raise InputError(
                     f"{self.name} has several {what} of the same name: it has {len(parts)}, and "
-                    f"their names are {list(named)}; give each a different name."
+                    f"their names are {list(names)}; give each a different name."
                 )
         parts = (problem.objective, *problem.constraints)
         if wrong := [str(part) for part in parts if not part.is_dcp()]:
@@ -96,7 +96,7 @@ class Program:
             )
 
     @classmethod
-    def of(cls, problem: Program | cp.Problem) -> Program:
+    def from_problem(cls, problem: Program | cp.Problem) -> Program:
         """Convert a problem of CVXPY to a program; return a program unchanged."""
         if isinstance(problem, cls):
             return problem
@@ -166,9 +166,9 @@ class Program:
                     f"{name!r} is not a parameter of {self.name}; it has {list(parameters)}."
                 )
             try:
-                given = np.asarray(value, dtype=np.float64)
-                each = given if given.ndim else np.full(parameters[name].shape, given)
-                parameters[name].value = each
+                array = np.asarray(value, dtype=np.float64)
+                full = array if array.ndim else np.full(parameters[name].shape, array)
+                parameters[name].value = full
             except ValueError as error:
                 raise InputError(f"{name} does not fit {self.name}: {error}") from error
         return self
@@ -212,11 +212,11 @@ class Program:
         InputError
             If the program has no constraint of a label.
         """
-        there = self.constraints
-        if unknown := sorted(set(labels) - there.keys()):
-            raise InputError(f"{unknown} are no constraints of {self.name}; it has {list(there)}.")
-        left = {label: there[label] for label in there if label not in labels}
-        return build(self.name, self.equation, self.problem.objective, left)
+        table = self.constraints
+        if unknown := sorted(set(labels) - table.keys()):
+            raise InputError(f"{unknown} are no constraints of {self.name}; it has {list(table)}.")
+        others = {label: table[label] for label in table if label not in labels}
+        return build(self.name, self.equation, self.problem.objective, others)
 
     def with_objective(self, objective: cp.Minimize | cp.Maximize) -> Program:
         """Return a variant with another objective and without the structure.
@@ -238,12 +238,12 @@ class Program:
     def _repr_latex_(self) -> str:
         """Format the problem in LaTeX, like its text."""
         leaves = (*self.problem.variables(), *self.problem.parameters(), *self.problem.constants())
-        texts = [written(self.problem.objective.args[0]), *map(relation, self.constraints.values())]
+        texts = [render(self.problem.objective.args[0]), *map(relation, self.constraints.values())]
         goal, *rest = [
             in_latex(t, [leaf.name() for leaf in leaves if not leaf.ndim]) for t in texts
         ]
-        over = in_latex(", ".join(self.variables), [])
-        lines = [rf"\operatorname*{{{self.problem.objective.NAME}}}_{{{over}}} & {goal}"]
+        variables = in_latex(", ".join(self.variables), [])
+        lines = [rf"\operatorname*{{{self.problem.objective.NAME}}}_{{{variables}}} & {goal}"]
         lines += [rf"\text{{s.t.}} & {side}" for side in rest[:1]] + [f"& {s}" for s in rest[1:]]
         return r"$\begin{array}{rl} " + r" \\ ".join(lines) + r" \end{array}$"
 
@@ -252,7 +252,7 @@ class Program:
         heading = f"{self.name} ({self.equation})" if self.equation else self.name
         objective = self.problem.objective
         aim = "maximize" if isinstance(objective, cp.Maximize) else "minimize"
-        lines = [f"{heading}: {self.problem_class.value}", _line(aim, written(objective.args[0]))]
+        lines = [f"{heading}: {self.problem_class.value}", _line(aim, render(objective.args[0]))]
         width = max((len(label) + 1 for label in self.constraints), default=0)
         for place, (label, constraint) in enumerate(self.constraints.items()):
             start = "" if place else "subject to"

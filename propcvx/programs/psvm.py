@@ -104,10 +104,10 @@ def psvm(
     """
     n, total = len(features), float(np.broadcast_to(C, len(features)).sum())
     if value is not None:
-        check_number("value", value, above=0.0)
+        check_number("value", value, low=0.0)
     _warn_if_short(features, total, value)
-    most = min(total, np.inf if value is None else value)
-    M = cp.Constant(big_constants(features, most, bias), name="M")
+    limit = min(total, np.inf if value is None else value)
+    M = cp.Constant(big_constants(features, limit, bias), name="M")
     z = cp.Variable(n, boolean=True, name="z")
     objective, constraints = _separator_of_labels(features, z, M, C, bias)
     gaps, omega = gaps_of_proportions(z, bags), cp.Constant(weights, name="omega")
@@ -196,7 +196,7 @@ def constrained_psvm(
     --------
     >>> from propcvx import Bags, bag_target
     >>> bags = Bags.from_target(bag_target([0, 0, 0], [1 / 3]))
-    >>> feasible, features = FeasibleLabelings.of(bags, 0.0), np.array([[-1.0], [0.0], [1.0]])
+    >>> feasible, features = FeasibleLabelings.from_bags(bags, 0), np.array([[-1.0], [0.0], [1.0]])
     >>> print(constrained_psvm(features, feasible, 1.0, value=3.0))
     constrained_psvm (eq:convex_1): mixed-integer quadratic program
       minimize    0.5 * sum_squares(w) + 1 * sum(xi)

@@ -43,7 +43,7 @@ SIGNS = {
 
 def relation(constraint: Any) -> str:
     """Format a constraint, such as ``A @ x <= b``."""
-    sides = [written(side) for side in constraint.args]
+    sides = [render(side) for side in constraint.args]
     form = RELATIONS.get(type(constraint))
     return form.format(*sides) if form else f"{type(constraint).__name__}({', '.join(sides)})"
 
@@ -51,14 +51,14 @@ def relation(constraint: Any) -> str:
 def size(leaf: Any) -> str:
     """Format the name of a variable or a parameter, with its shape and its attributes."""
     attributes = [name for name, value in leaf.attributes.items() if value is True]
-    known = [" x ".join(map(str, leaf.shape))] * bool(leaf.shape) + attributes
-    return f"{leaf.name()} ({', '.join(known)})" if known else leaf.name()
+    details = [" x ".join(map(str, leaf.shape))] * bool(leaf.shape) + attributes
+    return f"{leaf.name()} ({', '.join(details)})" if details else leaf.name()
 
 
-def written(expression: Any, least: int = SUM) -> str:
-    """Format an expression, in brackets if its precedence is below ``least``."""
+def render(expression: Any, minimum: int = SUM) -> str:
+    """Format an expression, in brackets if its precedence is below ``minimum``."""
     text, strength = _parts(expression)
-    return text if strength >= least else f"({text})"
+    return text if strength >= minimum else f"({text})"
 
 
 def _parts(e: Any) -> tuple[str, int]:
@@ -71,20 +71,20 @@ def _parts(e: Any) -> tuple[str, int]:
         case Promote() | cp.reshape():
             return _parts(e.args[0])
         case AddExpression():
-            terms = [written(term) for term in e.args if not term.is_zero()] or ["0"]
+            terms = [render(term) for term in e.args if not term.is_zero()] or ["0"]
             return " + ".join(terms).replace("+ -", "- "), SUM
         case NegExpression():
-            return f"-{written(e.args[0], PRODUCT)}", SUM
+            return f"-{render(e.args[0], PRODUCT)}", SUM
         case DivExpression():
-            return f"{written(e.args[0], PRODUCT)} / {written(e.args[1], WHOLE)}", PRODUCT
+            return f"{render(e.args[0], PRODUCT)} / {render(e.args[1], WHOLE)}", PRODUCT
         case multiply() | MulExpression():
             return _product(e), PRODUCT
         case cp.transpose():
-            return f"{written(e.args[0], WHOLE)}.T", WHOLE
+            return f"{render(e.args[0], WHOLE)}.T", WHOLE
         case Power():
-            return f"{written(e.args[0], WHOLE)}**{float(e.p.value):g}", PRODUCT
+            return f"{render(e.args[0], WHOLE)}**{float(e.p.value):g}", PRODUCT
         case index():
-            return f"{written(e.args[0], WHOLE)}[{e.name().rpartition('[')[2]}", WHOLE
+            return f"{render(e.args[0], WHOLE)}[{e.name().rpartition('[')[2]}", WHOLE
     return _function(e), WHOLE
 
 
@@ -99,10 +99,10 @@ def _constant(constant: cp.Constant) -> str:
 def _product(e: Any) -> str:
     """Format a product: by a number or entry by entry with ``*``, of matrices with ``@``."""
     if any(part.ndim == 0 or isinstance(part, Promote) for part in e.args):
-        return " * ".join(written(part, PRODUCT) for part in e.args)
+        return " * ".join(render(part, PRODUCT) for part in e.args)
     sign, other = (" * ", MulExpression) if isinstance(e, multiply) else (" @ ", multiply)
     return sign.join(
-        written(part, WHOLE if isinstance(_bare(part), other) else PRODUCT) for part in e.args
+        render(part, WHOLE if isinstance(_bare(part), other) else PRODUCT) for part in e.args
     )
 
 
@@ -113,12 +113,12 @@ def _bare(e: Any) -> Any:
 
 def _function(e: Any) -> str:
     """Format a function of its arguments; with other settings, as CVXPY does."""
-    parts = ", ".join(written(part) for part in e.args)
+    parts = ", ".join(render(part) for part in e.args)
     match e:
         case Sum():
             return f"sum({parts})" if e.axis is None else f"sum({parts}, axis={e.axis})"
         case cp.quad_over_lin() if e.axis is None and e.args[1].value == 1.0:
-            return f"sum_squares({written(e.args[0])})"
+            return f"sum_squares({render(e.args[0])})"
         case cp.Pnorm() if e.axis is None:
             return f"norm({parts}, {float(e.p):g})"
         case diag_mat() | diag_vec() if e.k == 0:

@@ -111,9 +111,9 @@ class SVMDual(Structure):
         residuals = y - self.centered @ weights
         if self.bias:
             residuals -= best_offset(residuals, lower, upper)
-        above, below = np.maximum(residuals, 0.0), np.maximum(-residuals, 0.0)
-        primal = 0.5 * float(weights @ weights) + float(upper @ above - lower @ below)
-        return primal - float((upper - v) @ above + (v - lower) @ below), primal
+        excess, shortfall = np.maximum(residuals, 0.0), np.maximum(-residuals, 0.0)
+        primal = 0.5 * float(weights @ weights) + float(upper @ excess - lower @ shortfall)
+        return primal - float((upper - v) @ excess + (v - lower) @ shortfall), primal
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,8 +169,8 @@ class RestrictedMaster(Structure):
         """Return the variables and duals of the program from alpha and mu."""
         weights = (self.labelings * alpha) @ self.features
         beta = 0.5 * np.square(weights).sum(axis=1).max() - alpha.sum()
-        beyond = self._margins(mu[:, None] * weights) - 1.0
-        duals = {"lower": np.maximum(0.0, beyond), "upper": np.maximum(0.0, -beyond)}
+        excess = self._margins(mu[:, None] * weights) - 1.0
+        duals = {"lower": np.maximum(0.0, excess), "upper": np.maximum(0.0, -excess)}
         return {"alpha": alpha, "beta": beta}, {"cuts": mu, **duals}
 
     def _margins(self, W: Array) -> Array:
@@ -235,16 +235,16 @@ class InvCalDual(Structure):
         z = feasible_in_box(variables["a"] - variables["a_star"], -box, box)
         weights = self.bag_means.T @ z
 
-        def losses(left: Array) -> float:
-            bias = best_regression_bias(left, tube, np.zeros_like(left), box)
-            return float(box @ np.maximum(np.abs(left - bias) - tube, 0.0))
+        def losses(residuals: Array) -> float:
+            bias = best_regression_bias(residuals, tube, np.zeros_like(residuals), box)
+            return float(box @ np.maximum(np.abs(residuals - bias) - tube, 0.0))
 
         norm = 0.5 * float(weights @ weights)
         size = float(box @ np.maximum(1.0, np.abs(target)))
         lower = float(target @ z - tube @ np.abs(z))
         upper = losses(target - self.bag_means @ weights)
-        least = size if losses(target) <= np.finfo(float).eps * size else 0.0
-        return relative_gap(lower - norm, upper + norm, least)
+        floor = size if losses(target) <= np.finfo(float).eps * size else 0.0
+        return relative_gap(lower - norm, upper + norm, floor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -377,12 +377,12 @@ def best_logistic_bias(scores: Array, mean_label: float, shares: Array) -> float
     return float(brentq(excess, low, high, xtol=np.finfo(float).tiny, maxiter=5000))
 
 
-def relative_gap(lower: float, upper: float, least: float = 0.0) -> float:
-    """Compute the gap, at least 0, relative to the larger bound in size, or to ``least``.
+def relative_gap(lower: float, upper: float, floor: float = 0.0) -> float:
+    """Compute the gap, at least 0, relative to the larger bound in size, or to ``floor``.
 
     Infinite if a bound is not finite.
     """
-    size = max(abs(lower), abs(upper), least)
+    size = max(abs(lower), abs(upper), floor)
     if not np.isfinite(upper - lower):
         return np.inf
     return max(0.0, upper - lower) / size if size > 0.0 else 0.0

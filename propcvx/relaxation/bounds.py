@@ -110,10 +110,10 @@ def labeling_upper_bound(
     0.5
     """
     svm = LabelingSVM(features, C)
-    known = np.zeros(features.shape[1]) if weights is None else weights
+    plane = np.zeros(features.shape[1]) if weights is None else weights
 
     def bound(labeling: Array) -> float:
-        value = best_multiple(known, labeling * (features @ known), C)
+        value = best_multiple(plane, labeling * (features @ plane), C)
         with suppress(SolverError):
             value = min(value, svm.solved(labeling).value)
         return value
@@ -142,10 +142,10 @@ def lower_bound(alpha: Array, bound: float, C: Weight) -> float:
     """
     if not np.isfinite(bound):
         return -np.inf
-    total, inside = float(alpha.sum()), alpha > 0.0
-    if not inside.any():
+    total, support = float(alpha.sum()), alpha > 0.0
+    if not support.any():
         return 0.0
-    multiple = float(np.min(np.broadcast_to(C, len(alpha))[inside] / alpha[inside]))
+    multiple = float(np.min(np.broadcast_to(C, len(alpha))[support] / alpha[support]))
     if 2.0 * bound * multiple > total:
         multiple = total / (2.0 * bound)
     return float(multiple * total - multiple**2 * bound)
@@ -175,7 +175,7 @@ def relaxation_lower_bound(alpha: Array, oracle: Oracle, C: Weight) -> float:
     >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.feasible import FeasibleLabelings
     >>> from propcvx.relaxation.oracles import ExhaustiveOracle
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0], [0.5])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0], [0.5])), 0.0)
     >>> oracle = ExhaustiveOracle(np.array([[-1.0], [1.0]]), feasible)
     >>> relaxation_lower_bound(np.array([0.5, 0.5]), oracle, 1.0)
     0.5

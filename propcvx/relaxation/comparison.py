@@ -52,11 +52,11 @@ def name_of(relaxation: Any) -> str:
     return str(name or type(relaxation).__name__)
 
 
-def by_name(given: Any, find: Callable[[Any], Any]) -> dict[str, Any]:
+def find_all(kinds: Any, find: Callable[[Any], Any]) -> dict[str, Any]:
     """Find each of several relaxations or bounds, one or a sequence of them, under its own name."""
-    several = given if isinstance(given, list | tuple) else [given]
-    once = list({kind if isinstance(kind, str) else id(kind): kind for kind in several}.values())
-    return dict(zip(unique_names(map(name_of, once)), map(find, once), strict=True))
+    several = kinds if isinstance(kinds, list | tuple) else [kinds]
+    unique = list({kind if isinstance(kind, str) else id(kind): kind for kind in several}.values())
+    return dict(zip(unique_names(map(name_of, unique)), map(find, unique), strict=True))
 
 
 MEASURED = ("loss", "value", "lower", "upper", "gap", "best_upper", "cpu_seconds", "rounds")
@@ -111,17 +111,17 @@ def compare_relaxations(
     diffrac done 0.656
     lifted done 0.656
     """
-    check_number("time_limit", time_limit, above=0.0)
-    check_number("C", C, above=0.0)
+    check_number("time_limit", time_limit, low=0.0)
+    check_number("C", C, low=0.0)
     method = KernelMethod(**kernel)
-    found = by_name(relaxations, lambda each: find_relaxation(each, "relaxations"))
+    relaxations = find_all(relaxations, lambda kind: find_relaxation(kind, "relaxations"))
     data = TrainingData.of(method, X, y)
     feature_map = data.feature_map(method)
     (features, _), share = feature_map.lifted(intercept), feature_map.share_of_bounds(C)
-    feasible = FeasibleLabelings.of(data.bags, epsilon)
+    feasible = FeasibleLabelings.from_bags(data.bags, epsilon)
     true = None if y_true is None else check_labeling("y_true", y_true, len(features))
     rows: list[Row] = []
-    for name, relaxation in found.items():
+    for name, relaxation in relaxations.items():
         rows.append({"kind": name, **dict.fromkeys((*MEASURED, "accuracy", "status", "reason"))})
         problem = relaxation, features, feasible, float(C), true
         rows[-1] |= in_worker(_measure, *problem, time_limit, seconds=time_limit)

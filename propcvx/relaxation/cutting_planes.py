@@ -70,7 +70,7 @@ class CuttingPlanes(Relaxation):
     ) -> Rounds:
         r"""Run Algorithm 2 from :math:`\alpha = 1 / N`; the vectors of M are the labelings."""
         check_count("max_cuts", self.max_cuts)
-        tol = check_number("tol", self.tol, least=0.0) * float(np.mean(C))
+        tol = check_number("tol", self.tol, low=0.0, closed="left") * float(np.mean(C))
         master = resolve("master", self.master, MASTERS, "__call__")(features, C, solve)
         oracle = resolve("oracle", self.oracle, ORACLES, "__call__")(features, feasible)
         source = getattr(oracle, "__name__", type(oracle).__name__)
@@ -91,10 +91,11 @@ class CuttingPlanes(Relaxation):
             check_cut(source, cut, features, feasible, alpha)
             lower = max(lower, lower_bound(alpha, cut.bound, C))
             upper = min(upper, solution.upper)
-            known = _known(cut.labeling, labelings)
-            violation = 0.0 if known else max(0.0, cut.value - solution.level)
-            by, seconds = (solution.solver, solution.status), perf_counter() - started
-            record = Round(solution.value, *by, seconds, violation, len(labelings))
+            is_known = _is_known(cut.labeling, labelings)
+            violation = 0.0 if is_known else max(0.0, cut.value - solution.level)
+            origin = solution.solver, solution.status
+            seconds = perf_counter() - started
+            record = Round(solution.value, *origin, seconds, violation, len(labelings))
             # until the objective decreases by less than the threshold
             history = History([*history, record], self._stop_reason(record, history, tol))
             value, mu = solution.value, solution.mu
@@ -102,10 +103,10 @@ class CuttingPlanes(Relaxation):
                 value, lower, upper, labelings, mu, solution.alpha, labelings, history
             )
 
-    def _stop_reason(self, record: Round, before: History, tol: float) -> StopReason | None:
+    def _stop_reason(self, record: Round, history: History, tol: float) -> StopReason | None:
         if record.violation is not None and record.violation <= tol:
             return StopReason.NO_VIOLATION
-        if len(before) and before[-1].objective - record.objective < tol:
+        if len(history) and history[-1].objective - record.objective < tol:
             return StopReason.CONVERGED
         return StopReason.MAX_CUTS if record.n_cuts == self.max_cuts else None
 
@@ -122,10 +123,10 @@ def off_zero(alpha: Array, C: Weight) -> Array:
 
 def _with(cut: Cut, labelings: Array) -> Array:
     """Add the labelings of a cut to the labelings."""
-    fresh = [other for other in cut.others if not _known(other, labelings)]
+    fresh = [other for other in cut.others if not _is_known(other, labelings)]
     return np.vstack([labelings, cut.labeling, *fresh])
 
 
-def _known(labeling: Array, labelings: Array) -> bool:
+def _is_known(labeling: Array, labelings: Array) -> bool:
     """Check whether labelings contain a labeling or its negative, which is the same cut."""
     return any(abs(float(labeling @ other)) == len(labeling) for other in labelings)

@@ -47,15 +47,15 @@ class Lifted(Relaxation):
     def _relax(
         self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
     ) -> Rounds:
-        lifting = Lifting.of(feasible)
-        inside = lifting.span.shape[1]
-        check_order(inside + features.shape[1], self.max_order)
+        lifting = Lifting.from_feasible(feasible)
+        order = lifting.span.shape[1]
+        check_order(order + features.shape[1], self.max_order)
         answer = solve(lifted_svm_dual(features, feasible, C))
         alpha = np.clip(answer.variables["alpha"], 0.0, C)
         weighted = alpha[:, None] * features
         multipliers = answer.variables["diagonal"], answer.variables.get("products")
         largest = lifting.largest(weighted @ weighted.T, *multipliers)
-        matrix = answer.duals["semidefinite"][:inside, :inside]
+        matrix = answer.duals["semidefinite"][:order, :order]
         vectors, weights = mixture(lifting.span @ matrix @ lifting.span.T)
         labelings = nearest_labelings(vectors, weights, feasible)
         lower = lower_bound(alpha, largest / 2, C)
@@ -127,7 +127,7 @@ class Diffrac(Relaxation):
     def _relax(
         self, features: Array, feasible: FeasibleLabelings, C: Weight, solve: Solve
     ) -> Rounds:
-        lifting = Lifting.of(feasible)
+        lifting = Lifting.from_feasible(feasible)
         check_order(lifting.span.shape[1], self.max_order)
         answer = solve(diffrac(features, feasible, C))
         multipliers = answer.duals["diagonal"], answer.duals.get("products")

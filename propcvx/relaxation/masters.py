@@ -96,7 +96,7 @@ def restricted_master(
         From the labelings found so far, shape (n_labelings, n_instances), to the solution.
     """
 
-    def solved(labelings: Array) -> MasterSolution:
+    def solve_master(labelings: Array) -> MasterSolution:
         alpha, mu, answer = form(features, labelings, C, solve)
         alpha, mu = np.clip(alpha, 0.0, C), np.maximum(mu, 0.0)
         mu = mu / mu.sum()
@@ -104,19 +104,19 @@ def restricted_master(
         value, upper = problem.bounds(alpha, mu)
         if "W" in answer.variables:
             upper = min(upper, problem.primal(answer.variables["W"]))
-        whole = replace(answer, gap=relative_gap(value, upper))
+        answer = replace(answer, gap=relative_gap(value, upper))
         limited = bool(solve.options) or solve.time_limit < np.inf
-        check_gap(answer.solver, "the restricted master", whole, BOUNDS_GAP, limited)
+        check_gap(answer.solver, "the restricted master", answer, BOUNDS_GAP, limited)
         weights = mu[:, None] * ((labelings * alpha) @ features)
-        alpha = settled(alpha, (labelings * (weights @ features.T)).sum(axis=0), C)
+        alpha = settle(alpha, (labelings * (weights @ features.T)).sum(axis=0), C)
         settled_value, _ = problem.bounds(alpha, mu)
         value, level = max(value, settled_value), float(alpha.sum()) - settled_value
         return MasterSolution(alpha, mu, value, upper, level, answer.solver, answer.status)
 
-    return solved
+    return solve_master
 
 
-def settled(alpha: Array, scores: Array, C: Weight) -> Array:
+def settle(alpha: Array, scores: Array, C: Weight) -> Array:
     r"""Set alpha to 0 or C where it differs from them by a solver's tolerance.
 
     At an optimum :math:`\alpha_i = 0` or :math:`f_i \le 1`, and :math:`\alpha_i = C` or
@@ -134,12 +134,12 @@ def settled(alpha: Array, scores: Array, C: Weight) -> Array:
 
     Examples
     --------
-    >>> settled(np.array([1e-7, 0.6, 1.0 - 1e-7]), np.array([1.3, 1.0 + 1e-7, 0.2]), 1.0)
+    >>> settle(np.array([1e-7, 0.6, 1.0 - 1e-7]), np.array([1.3, 1.0 + 1e-7, 0.2]), 1.0)
     array([0. , 0.6, 1. ])
     """
     mean = float(alpha.mean())
-    beyond, within = mean * (scores - 1.0), mean * (1.0 - scores)
-    return np.where(alpha < beyond, 0.0, np.where(C - alpha < within, C, alpha))
+    excess, slack = mean * (scores - 1.0), mean * (1.0 - scores)
+    return np.where(alpha < excess, 0.0, np.where(C - alpha < slack, C, alpha))
 
 
 def epigraph(features: Array, labelings: Array, C: Weight, solve: Solve) -> _Optimum:
@@ -164,8 +164,8 @@ def reduced_gradient(features: Array, labelings: Array, C: Weight, solve: Solve)
         weights = (labelings * answer.variables["alpha"]) @ features
         return Trial(mu, answer.value, -0.5 * np.square(weights).sum(axis=1), answer)
 
-    end = simple_mkl(inner, np.full(len(labelings), 1.0 / len(labelings)))
-    return end.answer.variables["alpha"], end.mu, end.answer
+    result = simple_mkl(inner, np.full(len(labelings), 1.0 / len(labelings)))
+    return result.answer.variables["alpha"], result.mu, result.answer
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from propcvx.programs.psvm import FEASIBILITY
 from propcvx.relaxation.oracles import AscentOracle
 from propcvx.relaxation.oracles.exact import lower_bound_of
 from propcvx.relaxation.result import Relaxation, RelaxationResult, Rounds
-from propcvx.relaxation.rounding import alternated
+from propcvx.relaxation.rounding import alternate_labels
 from propcvx.solvers import Solve
 from propcvx.svm.step import LabelingSVM, Separator
 
@@ -75,8 +75,8 @@ class MixedInteger(Relaxation):
             nearest = svm.best(feasible.best(answer.variables["z"] - 0.5)[None])
             best = min(best, nearest, key=attrgetter("value"))
             total = float(np.broadcast_to(C, len(features)).sum())
-            missed = SAFETY * proved + SHORT * max(answer.tol, FEASIBILITY) * total
-            lower = min(max(0.0, proved - missed), best.value)
+            error = SAFETY * proved + SHORT * max(answer.tol, FEASIBILITY) * total
+            lower = min(max(0.0, proved - error), best.value)
         value, labelings, weights = best.value, best.labeling[None], np.ones(1)
         alpha = np.abs(best.duals)
         record = Round(value, name, status, perf_counter() - started)
@@ -90,4 +90,4 @@ def starting_point(svm: LabelingSVM, feasible: FeasibleLabelings) -> Separator:
     """Find a good feasible labeling quickly: the labeling of the first cut, then alternation."""
     n = len(svm.features)
     cut = AscentOracle(svm.features, feasible)(np.full(n, 1.0 / n))
-    return alternated(svm.best(cut.labeling[None]), svm, feasible)
+    return alternate_labels(svm.best(cut.labeling[None]), svm, feasible)

@@ -211,7 +211,7 @@ class Relaxation(BaseEstimator, ABC):
         except (KeyboardInterrupt, SolverError) as failure:
             if reached is None:
                 raise
-            history = History(reached.history, StopReason.of(failure))
+            history = History(reached.history, StopReason.from_exception(failure))
             return replace(reached, history=history, exception=failure)
         if reached is None:
             raise NotImplementedError(f"{type(self).__name__}._relax yields no result.")

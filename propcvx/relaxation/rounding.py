@@ -87,7 +87,7 @@ def by_bags(scores: Array, feasible: FeasibleLabelings) -> float:
     --------
     >>> from propcvx import Bags, bag_target
     >>> bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.0, 0.5]))
-    >>> by_bags(np.array([1.0, 1.0, 1.0, -1.0]), FeasibleLabelings.of(bags, 0.0))
+    >>> by_bags(np.array([1.0, 1.0, 1.0, -1.0]), FeasibleLabelings.from_bags(bags, 0.0))
     -1.0
     """
     bags, instances = feasible.bags.of_shares()
@@ -129,10 +129,10 @@ class FeasibleRounding:
         """Round M to the best of some feasible labelings and its SVM."""
         svm = LabelingSVM(features, C)
         best = svm.best(candidates_of(result, feasible))
-        return alternated(best, svm, feasible) if self.polished else best
+        return alternate_labels(best, svm, feasible) if self.polished else best
 
 
-def alternated(start: Separator, svm: LabelingSVM, feasible: FeasibleLabelings) -> Separator:
+def alternate_labels(start: Separator, svm: LabelingSVM, feasible: FeasibleLabelings) -> Separator:
     """Alternate between feasible labels and SVM, as Algorithm 1 at C, while the value improves.
 
     Parameters
@@ -145,8 +145,8 @@ def alternated(start: Separator, svm: LabelingSVM, feasible: FeasibleLabelings) 
     """
     relative = svm.C / np.max(svm.C)
 
-    def step(before: Separator) -> Separator:
-        return svm.solved(feasible.best(relative * HINGE.reduction(before.scores)))
+    def step(separator: Separator) -> Separator:
+        return svm.solved(feasible.best(relative * HINGE.reduction(separator.scores)))
 
     return improved(start, step)
 

@@ -82,7 +82,7 @@ def plan(options: Namespace) -> tuple[str, list[str]]:
     else:
         proportions = read_proportions(shares, options.proportion)
     numbers, words, notes = columns_of(people, options)
-    by = {text: group_code(text, people) for text in options.by}
+    groupings = {text: group_code(text, people) for text in options.by}
     context = {
         "options": options,
         "command": command_of(options),
@@ -93,7 +93,7 @@ def plan(options: Namespace) -> tuple[str, list[str]]:
         "numbers": numbers,
         "words": words,
         "method": METHODS[options.method],
-        "by": by,
+        "by": groupings,
     }
     notes = [*people.notes, *shares.notes, proportions.note, *notes]
     return template("script.py.jinja", autoescape=False).render(context), notes
@@ -108,16 +108,16 @@ def columns_of(people: Table, options: Namespace) -> tuple[list[str], list[str],
     varied = {name: data[name].nunique() for name in names}
     unique = [n for n in names if varied[n] == len(data) and data[n].dtype.kind != "f"]
     omitted = [n for n in names if varied[n] < 2 or n in unique]
-    kept = [name for name in names if name not in omitted]
-    if not kept:
+    inputs = [name for name in names if name not in omitted]
+    if not inputs:
         raise InputError(f"{people.path.name} must have a column, other than ids, that varies.")
     lists = {"Omitted, because constant or different for each person": omitted}
-    within = data.groupby(options.bag)[kept].nunique().max()
-    lists[f"Constant within each {options.bag}, and kept"] = [n for n in kept if within[n] <= 1]
-    lists["Missing values are imputed in"] = [name for name in kept if data[name].isna().any()]
+    counts = data.groupby(options.bag)[inputs].nunique().max()
+    lists[f"Constant within each {options.bag}, and kept"] = [n for n in inputs if counts[n] <= 1]
+    lists["Missing values are imputed in"] = [name for name in inputs if data[name].isna().any()]
     notes = [f"{text}: {', '.join(columns)}." for text, columns in lists.items() if columns]
-    numbers = [name for name in kept if data[name].dtype.kind in "iuf"]
-    return numbers, [name for name in kept if name not in numbers], notes
+    numbers = [name for name in inputs if data[name].dtype.kind in "iuf"]
+    return numbers, [name for name in inputs if name not in numbers], notes
 
 
 def command_of(options: Namespace) -> str:
@@ -126,8 +126,8 @@ def command_of(options: Namespace) -> str:
     for name, value in vars(options).items():
         if name in ("people", "shares", "command", "force") or value in (None, False):
             continue
-        for each in value if isinstance(value, list) else [value]:
-            texts += [f"--{name}"] if each is True else [f"--{name}", str(each)]
+        for item in value if isinstance(value, list) else [value]:
+            texts += [f"--{name}"] if item is True else [f"--{name}", str(item)]
     return shlex.join(texts)
 
 
@@ -152,7 +152,9 @@ def run(script: str, path: Path) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PropCVXWarning)
         exec(compile(script, str(path), "exec"), names)
-    texts = [str(each.message) for each in caught if issubclass(each.category, PropCVXWarning)]
+    texts = [
+        str(record.message) for record in caught if issubclass(record.category, PropCVXWarning)
+    ]
     return names | {"warnings": list(dict.fromkeys(texts))}
 
 

@@ -116,9 +116,9 @@ def _read_csv(path: Path, bag: str) -> tuple[DataFrame, str, list[str]]:
     options = {"sep": separator} if separator != "," else {}
     options |= {"decimal": ","} if commas else {}
     data = pd.read_csv(path, encoding="utf-8-sig", dtype={bag: str}, **options)
-    shown = "".join(f", {name}={value!r}" for name, value in options.items())
+    text = "".join(f", {name}={value!r}" for name, value in options.items())
     notes = [f"columns are separated by {separator!r}"] + ["decimal commas"] * commas
-    return data, f", encoding='utf-8-sig', dtype={{{bag!r}: str}}{shown}", notes
+    return data, f", encoding='utf-8-sig', dtype={{{bag!r}: str}}{text}", notes
 
 
 def match_bags(people: Table, shares: Table, bag: str) -> None:

@@ -75,10 +75,10 @@ def compare_solvers(
     >>> [(row["solver"], row["status"], round(row["objective"], 6)) for row in rows]
     [('clarabel', 'optimal', 0.5), ('osqp', 'optimal', 0.5)]
     """
-    check_number("time_limit", time_limit, above=0.0)
+    check_number("time_limit", time_limit, low=0.0)
     for tol in tols:
-        check_number("tols", 1.0 if tol is None else tol, above=0.0)
-    program, rows = Program.of(program), list[Row]()
+        check_number("tols", 1.0 if tol is None else tol, low=0.0)
+    program, rows = Program.from_problem(program), list[Row]()
     names = solvers_for(program) if solvers is None else solvers
     for solver, tol in product([named_solver(n) or find_solver(n, program) for n in names], tols):
         row = {"program": program.name, "solver": solver.name, "version": solver.version}

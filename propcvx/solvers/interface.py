@@ -82,7 +82,7 @@ class Solve:
     time_limit: float = np.inf
 
     def __post_init__(self) -> None:
-        check_number("tol", self.tol, above=0.0)
+        check_number("tol", self.tol, low=0.0)
         check_seconds("time_limit", self.time_limit)
 
     def __call__(
@@ -202,7 +202,7 @@ def solve(
     0.222 0.667 optimal
     """
     once = Solve(solver, tol, options, residuals, warn)
-    return once(Program.of(program), warm_start=warm_start, time_limit=time_limit)
+    return once(Program.from_problem(program), warm_start=warm_start, time_limit=time_limit)
 
 
 def _check_parameters(program: Program) -> None:

@@ -73,7 +73,7 @@ class Kernel:
     def __post_init__(self) -> None:
         if not callable(self.name) and self.name not in KERNELS:
             raise InputError(f"kernel must be one of {KERNELS} or a callable, got {self.name!r}.")
-        check_number("gamma", self.gamma, above=0.0)
+        check_number("gamma", self.gamma, low=0.0)
         check_count("degree", self.degree)
         check_number("coef0", self.coef0)
 

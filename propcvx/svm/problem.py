@@ -60,7 +60,7 @@ class PropSVM:
 
     def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
         """Compute the value of eq:pSVM_2, with another C* instead of C if passed."""
-        errors = float(self.instance_loss.of(labeling, separator.scores).sum())
+        errors = float(self.instance_loss.evaluate(labeling, separator.scores).sum())
         norm = 0.5 * float(separator.weights @ separator.weights)
         return norm + (C or self.C) * errors + self.cost(labeling)
 
@@ -96,7 +96,7 @@ class PropSVM:
     @property
     def feasible(self) -> FeasibleLabelings:
         """Labelings whose counts have a finite cost."""
-        return FeasibleLabelings.allowed_by(self.loss, self.bags)
+        return FeasibleLabelings.from_loss(self.loss, self.bags)
 
 
 def _first(instances: Indices, changes: Array) -> Indices:

@@ -289,7 +289,7 @@ class LabelingSVM(BuiltOnce):
 
     def value(self, labeling: Array, weights: Array) -> float:
         """Compute the primal SVM value of a labeling and weights."""
-        losses = HINGE.of(labeling, self.features @ weights)
+        losses = HINGE.evaluate(labeling, self.features @ weights)
         return 0.5 * float(weights @ weights) + float(np.sum(self.C * losses))
 
     def solved(self, labeling: Array) -> Separator:

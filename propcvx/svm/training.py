@@ -185,8 +185,8 @@ def bag_weights(weights: Any, bags: Bags) -> Array:
     """Return the weight of each bag: 1 for ``"uniform"``, its size for ``"size"``, or as given.
 
     An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and may have
-    other bags too.  Known labels in singleton bags and the rest of their bag
-    (:meth:`~propcvx.bags.bags.Bags.with_known_apart`) divide its weight by the number of instances.
+    other bags too.  Known labels in singleton bags and the rest of their bag divide its weight by
+    the number of instances (:meth:`~propcvx.bags.bags.Bags.isolate_known_labels`).
     """
     if isinstance(weights, str):
         if check_choice("bag_weights", weights, ("uniform", "size")) == "size":
@@ -194,7 +194,7 @@ def bag_weights(weights: Any, bags: Bags) -> Array:
         given = np.ones(bags.n_bags)
     else:
         wanted = f"'uniform', 'size', or one positive number per bag ({bags.n_bags})"
-        given = bags.each("bag_weights", weights, wanted, np.nextafter(0.0, 1.0), np.inf)
+        given = bags.check_values("bag_weights", weights, wanted, np.nextafter(0.0, 1.0), np.inf)
     _, code = np.unique(bags.codes, return_inverse=True)
     return np.asarray(given * (bags.sizes / np.bincount(code, bags.sizes)[code]))
 
@@ -215,8 +215,8 @@ def proportion_term(
         Factor of ``C_p`` for each bag, see :func:`bag_weights`.
     bags : Bags
     """
-    check_number("C_p", C_p, least=0.0)
-    loss = resolve(argument, loss, PROPORTION_LOSSES, "of").keyed(bags)
+    check_number("C_p", C_p, low=0.0, closed="left")
+    loss = resolve(argument, loss, PROPORTION_LOSSES, "evaluate").key_by_id(bags)
     if loss.dead_zone is None:
         bags.check_known("rounding" if loss.epsilon is None else loss.epsilon)
     return loss, C_p * bag_weights(weights, bags)

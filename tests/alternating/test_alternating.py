@@ -53,7 +53,7 @@ def recomputed(clf, problem, weights, labeling):
     else:
         norm = clf.dual_coef_[0] @ (scores - clf.intercept_[0])
     of_bags = PROPORTION_LOSSES[clf.proportion_loss].total(problem.bags, weights, labeling)
-    return 0.5 * norm + clf.C * HINGE.of(labeling, scores).sum() + of_bags
+    return 0.5 * norm + clf.C * HINGE.evaluate(labeling, scores).sum() + of_bags
 
 
 def gain_of_a_labeling_step(clf, problem, weights):
@@ -358,7 +358,7 @@ def test_starts_that_had_ended_are_kept_when_it_is_stopped(monkeypatch, n_whole,
     if n_whole:
         np.testing.assert_array_equal(clf.init_objectives_, whole.init_objectives_)
         np.testing.assert_array_equal(clf.predict(problem.X), whole.predict(problem.X))
-        assert clf.stop_reason_ is StopReason.of(error)
+        assert clf.stop_reason_ is StopReason.from_exception(error)
         assert "keeps the best it had reached" in error.__notes__[-1]
 
 
@@ -368,13 +368,13 @@ def test_starts_that_had_ended_are_kept_when_it_is_stopped(monkeypatch, n_whole,
 def svm_value(features, labeling, C, weights):
     """The primal objective of weights with their best bias, which is at a kink of the losses."""
     scores = features @ weights
-    losses = [HINGE.of(labeling, scores + bias).sum() for bias in labeling - scores]
+    losses = [HINGE.evaluate(labeling, scores + bias).sum() for bias in labeling - scores]
     return 0.5 * weights @ weights + C * min(losses)
 
 
 def value_of(separator, labeling, C):
     """The primal objective of a separator."""
-    losses = HINGE.of(labeling, separator.scores).sum()
+    losses = HINGE.evaluate(labeling, separator.scores).sum()
     return 0.5 * separator.weights @ separator.weights + C * losses
 
 
@@ -425,7 +425,7 @@ def test_a_plane_whose_best_weights_are_zero_is_exactly_zero(X, n_positive, C, s
     separator = SVMStep(X, Solve(solver, 1e-6))(labeling, C)
     np.testing.assert_array_equal(separator.weights, 0.0)
     assert len(set(separator.scores)) == 1
-    assert HINGE.of(labeling, separator.scores).sum() == pytest.approx(2.0 * n_positive)
+    assert HINGE.evaluate(labeling, separator.scores).sum() == pytest.approx(2.0 * n_positive)
 
 
 def test_starts_from_planes_that_are_zero_go_both_ways():
@@ -471,7 +471,7 @@ def test_a_descent_with_another_instance_loss_is_a_descent(loss):
 
     def value(labeling):
         """Eq:pSVM_2 for the separator in the end."""
-        return 0.5 * norm + chosen.of(labeling, scores).sum() + proportion_losses(labeling)
+        return 0.5 * norm + chosen.evaluate(labeling, scores).sum() + proportion_losses(labeling)
 
     assert clf.objective_ == pytest.approx(value(clf.transduction_), rel=1e-9)
     least = min(value(np.array(labeling)) for labeling in product((-1.0, 1.0), repeat=9))

@@ -18,7 +18,7 @@ from propcvx.solvers import solve
 def last_svm_excess(fitted, X):
     """By how much the separator is above the SVM of its labeling, relatively."""
     weights = fitted.coef_[0]
-    losses = HINGE.of(fitted.transduction_, X @ weights + fitted.intercept_[0])
+    losses = HINGE.evaluate(fitted.transduction_, X @ weights + fitted.intercept_[0])
     primal = 0.5 * weights @ weights + fitted.C * losses.sum()
     values = svm_dual_parameters(fitted.transduction_, fitted.C)
     program = svm_dual(X - X.mean(axis=0)).set(**values)

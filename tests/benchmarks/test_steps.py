@@ -18,14 +18,14 @@ ABSOLUTE = PROPORTION_LOSSES["absolute"]
 
 def best_objective(scores, bags):
     """The labeling step's objective at the best of all counts of each bag."""
-    best = HINGE.of(-np.ones_like(scores), scores).sum()
+    best = HINGE.evaluate(-np.ones_like(scores), scores).sum()
     order = np.lexsort((-scores, bags.index))
     for share, of_bag in zip(
         bags.proportions, np.split(scores[order], bags.membership.indptr[1:-1]), strict=True
     ):
         counts = np.arange(len(of_bag) + 1) / len(of_bag)
         gains = np.append(0.0, np.cumsum(HINGE.reduction(of_bag)))
-        best += np.min(10.0 * ABSOLUTE.of(counts - share) - gains)
+        best += np.min(10.0 * ABSOLUTE.evaluate(counts - share) - gains)
     return best
 
 
@@ -42,7 +42,7 @@ def test_label_step(benchmark, quick, side):
     bags = Bags.from_target(bag_target(index, random.random(n // size)))
     labeling = benchmark(best_labeling, scores, bags, ABSOLUTE, np.full(bags.n_bags, 10.0))
     gaps = bags.proportions_of(labeling) - bags.proportions
-    objective = HINGE.of(labeling, scores).sum() + 10.0 * ABSOLUTE.of(gaps).sum()
+    objective = HINGE.evaluate(labeling, scores).sum() + 10.0 * ABSOLUTE.evaluate(gaps).sum()
     assert objective == pytest.approx(best_objective(scores, bags), rel=1e-9)
 
 

@@ -84,7 +84,7 @@ def bound_problem(seed, sizes=(4, 4, 4), n_features=3, C=0.3, epsilon=0.0):
 def reached(bound, problem, scores=0.0, tol=1e-8):
     """The interval of a bound that begins with the labeling that is best for some scores."""
     interval = Interval(1e-5)
-    search = SwapSearch.of(problem, interval, tol)
+    search = SwapSearch.from_problem(problem, interval, tol)
     search.plane(problem.best_labeling(scores + np.zeros(len(problem.features))))
     BOUNDS[bound].run(problem, interval, search)
     return interval
@@ -166,7 +166,7 @@ def check_tree(seed, monkeypatch):
             raise KeyboardInterrupt
 
     interval = Interval(tol, callback=callback)
-    search = SwapSearch.of(problem, interval)
+    search = SwapSearch.from_problem(problem, interval)
     try:
         search.descend(problem.best_labeling(random.normal(size=len(problem.features))))
         BOUNDS["branch_and_bound"].run(problem, interval, search)
@@ -245,7 +245,7 @@ def test_no_move_betters_where_the_search_ends(C_p):
     problem = LabelingProblem(small.bags, 0.5, 1.0, constraint(0.3), features=small.X)
     if C_p is not None:
         problem = LabelingProblem(small.bags, 0.5, C_p, loss, features=small.X)
-    search = SwapSearch.of(problem, Interval(1e-5))
+    search = SwapSearch.from_problem(problem, Interval(1e-5))
     end = search.descend(problem.best_labeling(np.ones(7)))
     for other in allowed_labelings(problem):
         changed = np.flatnonzero(other != end.labeling)
@@ -259,14 +259,14 @@ def test_failed_solver_gives_bound_at_zero_weights(monkeypatch):
     failure = SolverError("no answer", "stub", "solver_error")
     monkeypatch.setattr(Solve, "__call__", Mock(side_effect=failure))
     problem, interval = bound_problem(0), Interval(1e-5)
-    SwapSearch.of(problem, interval).plane(problem.best_labeling(np.zeros(12)))
+    SwapSearch.from_problem(problem, interval).plane(problem.best_labeling(np.zeros(12)))
     assert interval.upper == pytest.approx(problem.C * 12)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_search_finds_the_best_labeling_of_small_problems(seed):
     problem, interval = bound_problem(seed, (4, 4), 4, C=1.0), Interval(1e-5)
-    SwapSearch.of(problem, interval).search(np.random.RandomState(seed))
+    SwapSearch.from_problem(problem, interval).search(np.random.RandomState(seed))
     assert interval.upper == pytest.approx(listed_values(problem)[1], rel=1e-6)
 
 
@@ -329,7 +329,7 @@ def test_branching_proves_what_listing_does(monkeypatch):
     seed=st.integers(0, 2**32 - 1),
 )
 def test_lower_bound_holds_for_every_alpha(problem, epsilon, C, seed):
-    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    feasible = FeasibleLabelings.from_bags(problem.bags, epsilon)
     oracle = ExhaustiveOracle(problem.X, feasible)
     best = svm_values(problem.X, feasible.enumerate(), C).min()
     random = np.random.RandomState(seed)
@@ -340,7 +340,7 @@ def test_lower_bound_holds_for_every_alpha(problem, epsilon, C, seed):
 
 def test_alpha_is_clipped_and_scaled_optimally():
     problem = small_problem(1, sizes=(3, 3))
-    oracle = ExhaustiveOracle(problem.X, FeasibleLabelings.of(problem.bags, 0.0))
+    oracle = ExhaustiveOracle(problem.X, FeasibleLabelings.from_bags(problem.bags, 0.0))
     inside = np.array([0.0, 0.2, 0.5, 0.1, 0.0, 0.3])
     outside = np.array([-5.0, 0.2, 9.0, 0.1, 0.0, 0.3])
     bound = relaxation_lower_bound(inside, oracle, 0.5)

@@ -69,7 +69,7 @@ def test_likelihood_and_means_equal_enumeration(seed):
     y, size = problem_of(seed)[1], (0.1, 1.0, 30.0, 1000.0)[seed // 3 % 4]
     bags, scores = Bags.from_target(y), size * np.random.RandomState(seed).normal(size=len(y))
     epsilon = ("rounding", "sampling", 0.5)[seed % 3]
-    value, means = CountLikelihood.of(bags, bags, epsilon).value_and_means(scores)
+    value, means = CountLikelihood.from_bags(bags, bags, epsilon).value_and_means(scores)
     lower, upper = bags.count_range(epsilon)
     expected = 0.0
     for bag, inside in enumerate(bags.members):
@@ -104,7 +104,7 @@ def test_fit_equals_independent_maximization(seed):
 def test_gradient_equals_finite_differences(seed):
     y = problem_of(seed)[1]
     bags, random = Bags.from_target(y), np.random.RandomState(seed)
-    likelihood = CountLikelihood.of(bags, bags, "rounding")
+    likelihood = CountLikelihood.from_bags(bags, bags, "rounding")
     scores, direction = 2.0 * random.normal(size=len(y)), random.normal(size=len(y))
     ends = [likelihood.value_and_means(scores + step * direction)[0] for step in (1e-5, -1e-5)]
     slope = (likelihood.value_and_means(scores)[1] - expit(scores)) @ direction

@@ -23,7 +23,7 @@ from propcvx import (
 from propcvx.bags.metrics import bag_r2_score
 from propcvx.datasets import random_bags
 from propcvx.estimators import FitCheck
-from propcvx.estimators.fit_check import predicted
+from propcvx.estimators.fit_check import predict_held_out
 
 
 def drawn(seed, *, signal=1.0, size=10, share=0.4):
@@ -95,7 +95,7 @@ def test_equal_proportions_and_one_predicted_class():
     few = bag_target(y["bag"], [0.3, 0.4, 0.5] + 5 * [None])
     assert check_fit(InvCal(), X, few, random_state=0).n_bags == 3
     equal = bag_target(y["bag"], np.full(8, 0.4))
-    with patch("propcvx.estimators.fit_check.predicted", wraps=predicted) as fits:
+    with patch("propcvx.estimators.fit_check.predict_held_out", wraps=predict_held_out) as fits:
         check = check_fit(ConvPropSVM(), X, equal, random_state=0)
     assert fits.call_count == 1
     assert np.isnan(check.r2)

@@ -57,7 +57,7 @@ def test_the_evidence_is_that_of_the_normal_model(rank, n_classes):
         logs = 6 * np.log(missed) + np.linalg.slogdet(covariance)[1]
         expected.append(-0.5 * free * logs)
     centered = means - weights @ means / weights.sum()
-    evidence = Posterior.of(centered, p, weights, 7, ridges).log_evidence(ridges)
+    evidence = Posterior.from_means(centered, p, weights, 7, ridges).log_evidence(ridges)
     assert_allclose(np.diff(evidence), np.diff(expected), rtol=1e-9)
 
 

@@ -103,7 +103,7 @@ def check_fit(
     if isinstance(classifier, AlterPropSVM):
         check_descent(classifier.history_)
     if isinstance(classifier, ConvPropSVM):
-        assert classifier.transduction_ in FeasibleLabelings.of(
+        assert classifier.transduction_ in FeasibleLabelings.from_bags(
             Bags.from_target(y), classifier.epsilon
         )
 

@@ -34,7 +34,7 @@ def test_known_labels_make_bags_written_by_hand(seed, off):
     shares[1:] = np.clip(shares[1:] + off / sizes[1:], 0.0, 1.0)
     y = bag_target(problem.y["bag"], shares, problem.y["label"])
     by_hand, _ = written_out(y)
-    apart, wanted = Bags.from_target(y).with_known_apart(), Bags.from_target(by_hand)
+    apart, wanted = Bags.from_target(y).isolate_known_labels(), Bags.from_target(by_hand)
     assert np.array_equal(apart.sizes[apart.index], wanted.sizes[wanted.index])
     assert np.array_equal(apart.labels, problem.y["label"])
     np.testing.assert_allclose(
@@ -51,7 +51,7 @@ def test_known_labels_make_bags_written_by_hand(seed, off):
 def test_the_rest_of_a_cut_bag_has_a_share():
     y = bag_target([0] * 8, [0.25], [1, 1, 0, 0, 0, 0, 0, 0])
     with pytest.warns(SplitBagWarning):
-        apart = Bags.from_target(y[:4]).with_known_apart()
+        apart = Bags.from_target(y[:4]).isolate_known_labels()
     assert apart.proportions.tolist() == [0.0, 1.0, 1.0], "clipped: 1 of 4 less 2"
     assert apart.whole.tolist() == [False, True, True]
 
@@ -86,5 +86,5 @@ def test_a_rest_without_positives_has_the_share_zero(size):
         known = np.repeat([1, -1, 0], [positives, 1, size - positives - 1])
         for labels, share in ((known, positives / size), (-known, 1.0 - positives / size)):
             bags = Bags.from_target(bag_target(np.zeros(size, int), [share], labels=labels))
-            rest = bags.with_rounded_shares().with_known_apart().proportions[0]
+            rest = bags.with_rounded_shares().isolate_known_labels().proportions[0]
             assert rest == float(labels[0] < 0)

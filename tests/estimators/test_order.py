@@ -90,7 +90,7 @@ def test_a_loss_is_of_the_positives(seed):
     sizes = np.bincount(bags)
     gaps = np.bincount(bags, first.transduction_ > 0) / sizes - shares
     hinge = np.maximum(0.0, 1.0 - first.transduction_ * first.decision_function(problem.X)).sum()
-    value = 0.5 * np.square(first.coef_).sum() + hinge + 0.5 * sizes @ TOO_MANY.of(gaps)
+    value = 0.5 * np.square(first.coef_).sum() + hinge + 0.5 * sizes @ TOO_MANY.evaluate(gaps)
     assert first.objective_ == pytest.approx(value, rel=1e-6)
 
 

@@ -90,7 +90,7 @@ def test_alter_ends_in_a_minimum_of_the_weighted_objective(C, loss):
 
     def objective(labels, hinge):
         gaps = bags.proportions_of(labels) - bags.proportions
-        return hinge + 2.0 * C * bags.sizes @ PROPORTION_LOSSES[loss].of(gaps)
+        return hinge + 2.0 * C * bags.sizes @ PROPORTION_LOSSES[loss].evaluate(gaps)
 
     def value_of(labels):
         losses = WEIGHTS * np.maximum(0.0, 1.0 - labels * scores)
@@ -129,7 +129,7 @@ def weights_of(kind, n):
 @cache
 def best_value(C, kind):
     """The least value of the weighted SVM of all feasible labelings."""
-    weights, feasible = weights_of(kind, len(SMALL.X)), FeasibleLabelings.of(SMALL.bags, 0.0)
+    weights, feasible = weights_of(kind, len(SMALL.X)), FeasibleLabelings.from_bags(SMALL.bags, 0.0)
     features = SMALL.X - np.average(SMALL.X, axis=0, weights=weights)
     return min(svm_values(features, all_labelings(feasible), C * weights))
 
@@ -160,7 +160,7 @@ def test_diffrac_bounds_the_weighted_square_loss(C):
     weights = weights_of("zeros", len(SMALL.X))
     features = SMALL.X - np.average(SMALL.X, axis=0, weights=weights)
     values = []
-    for y in all_labelings(FeasibleLabelings.of(SMALL.bags, 0.0)):
+    for y in all_labelings(FeasibleLabelings.from_bags(SMALL.bags, 0.0)):
         rows = np.sqrt(2.0 * C * weights)[:, None] * features
         system = np.vstack([rows, np.eye(2)])
         wanted = np.append(np.sqrt(2.0 * C * weights) * y, np.zeros(2))

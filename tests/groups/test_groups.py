@@ -66,8 +66,8 @@ def test_bounds_are_those_of_a_list(kind, seed):
     given = None if kind == "none" else numbers
     shares = group_shares(problem.y, code, sample_weight=given, epsilon=epsilon)
     table = pd.concat([shares.groups, shares.cells])
-    cells = Cells.of(code, None, problem.bags, given)
-    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    cells = Cells.from_groups(code, None, problem.bags, given)
+    feasible = FeasibleLabelings.from_bags(problem.bags, epsilon)
     least, most = weights_in(cells.sets, all_labelings(feasible), numbers)
     np.testing.assert_allclose(table.lower_bound, least, rtol=1e-9)
     np.testing.assert_allclose(table.upper_bound, most, rtol=1e-9)
@@ -231,7 +231,7 @@ ONE_HOT = np.column_stack([X[:, 0], *(word == WORDS for word in np.unique(WORDS)
     ],
 )
 def test_in_columns_finds_groups(columns, groups, expected):
-    assert estimates.in_columns(Cells.of(groups, None, PROBLEM.bags), columns) is expected
+    assert estimates.in_columns(Cells.from_groups(groups, None, PROBLEM.bags), columns) is expected
 
 
 def test_groups_outside_columns_warn():

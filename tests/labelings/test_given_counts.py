@@ -22,7 +22,7 @@ def posed(seed, spread):
     if seed % 3 == 1:
         shares = {bag: share if random.uniform() < 0.6 else None for bag, share in shares.items()}
     known = labels * (random.uniform(size=n) < 0.3 * (seed % 2))
-    feasible = FeasibleLabelings.of(
+    feasible = FeasibleLabelings.from_bags(
         Bags.from_target(bag_target(bags, shares, known)), 0.3 * (seed % 5 == 2)
     )
     return p, feasible, all_labelings(feasible) > 0
@@ -42,13 +42,15 @@ def test_means_are_those_of_all_labelings(seed, spread):
     p, feasible, every = posed(seed, spread)
     p = np.clip(p, 1e-12, 1.0 - 1e-12)
     expected = chances(p, feasible, every) @ every
-    np.testing.assert_allclose(GivenCounts.of(p, feasible).means(), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        GivenCounts.from_probabilities(p, feasible).means(), expected, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("seed", first(2, range(8)))
 def test_labelings_are_drawn_as_often_as_they_are_likely(seed):
     p, feasible, every = posed(seed, 1.0)
-    given, random = GivenCounts.of(p, feasible), np.random.RandomState(0)
+    given, random = GivenCounts.from_probabilities(p, feasible), np.random.RandomState(0)
     drawn = np.array([given.draw(random) for _ in range(2000)])
     numbers = (drawn[:, None] == every).all(axis=2).sum(axis=0)
     assert numbers.sum() == 2000
@@ -64,10 +66,10 @@ def test_large_bags_and_small_ones_beside_them_have_their_counts(size):
     bags = np.repeat(np.arange(5), [size, 1, 2, size // 2, 33])
     p = expit(2.0 * random.normal(size=len(bags)))
     labels = np.where(random.uniform(size=len(bags)) < p, 1, -1)
-    feasible = FeasibleLabelings.of(
+    feasible = FeasibleLabelings.from_bags(
         Bags.from_target(bag_target(bags, bag_proportions(labels, bags))), 0.0
     )
-    given = GivenCounts.of(p, feasible)
+    given = GivenCounts.from_probabilities(p, feasible)
     np.testing.assert_allclose(np.bincount(bags, given.means()), feasible.lower, atol=1e-9)
     assert np.abs(given.means() - given.probabilities)[:size].max() < 1.0 / size
     drawn = given.draw(random)
@@ -80,9 +82,9 @@ def test_means_in_a_large_bag_are_those_by_recursion(spread, epsilon):
     random, n = np.random.RandomState(0), 600
     p = np.clip(expit(spread * random.normal(size=n)), 1e-12, 1.0 - 1e-12)
     bag = Bags.from_target(bag_target(np.zeros(n), [0.4]))
-    feasible = FeasibleLabelings.of(bag, epsilon)
+    feasible = FeasibleLabelings.from_bags(bag, epsilon)
     possible = np.arange(feasible.lower[0], feasible.upper[0] + 1)
-    means = GivenCounts.of(p, feasible).means()
+    means = GivenCounts.from_probabilities(p, feasible).means()
     for i in random.choice(n, 8, replace=False):
         others = np.ones(1)
         for chance in np.delete(p, i):

@@ -89,7 +89,7 @@ def test_the_labeling_step_is_the_best_of_all_labelings(name, bags, data):
     assume(allowed.any())
     gaps = np.where(bags.with_share, counts / bags.sizes - bags.proportions, 0.0)
     of_bags = np.where(allowed, np.where(bags.with_share, of_gaps(gaps), 0.0) @ weights, np.inf)
-    values = instance_loss.of(rows, scores).sum(axis=1) + of_bags
+    values = instance_loss.evaluate(rows, scores).sum(axis=1) + of_bags
     ties = data.draw(st.none() | arrays(st.sampled_from((-1.0, 1.0)), bags.n_instances))
     labeling = best_labeling(scores, bags, loss, weights, instance_loss=instance_loss, ties=ties)
     (place,) = np.flatnonzero((rows == labeling).all(axis=1))
@@ -142,12 +142,14 @@ def test_the_programs_have_the_values_of_the_best_labelings(name, solver, bags, 
     scores = data.draw(arrays(st.floats(-5, 5), bags.n_instances))
     weights = np.linspace(0.5, 9.0, bags.n_bags)
     labeling = best_labeling(scores, bags, loss, weights)
-    value = HINGE.of(labeling, scores).sum() + loss.total(bags, weights, labeling)
+    value = HINGE.evaluate(labeling, scores).sum() + loss.total(bags, weights, labeling)
     boolean = labeling_step(bags, loss).set(
-        loss_positive=HINGE.of(1.0, scores), loss_negative=HINGE.of(-1.0, scores), weights=weights
+        loss_positive=HINGE.evaluate(1.0, scores),
+        loss_negative=HINGE.evaluate(-1.0, scores),
+        weights=weights,
     )
     assert solve(boolean, solver, residuals=False).value == pytest.approx(value, rel=1e-6, abs=1e-6)
-    feasible = FeasibleLabelings.allowed_by(loss, bags)
+    feasible = FeasibleLabelings.from_loss(loss, bags)
     separation = linear_separation(feasible).set(scores=scores)
     best = feasible.best(scores) @ scores
     assert solve(separation, "highs").value == pytest.approx(best, abs=1e-6)
@@ -155,7 +157,7 @@ def test_the_programs_have_the_values_of_the_best_labelings(name, solver, bags, 
     linear = counted_labeling(feasible).set(
         gains=HINGE.reduction(scores), costs=np.concatenate([np.diff(cost) for cost in costs])
     )
-    constant = HINGE.of(-1.0, scores).sum() + sum(cost[0] for cost in costs)
+    constant = HINGE.evaluate(-1.0, scores).sum() + sum(cost[0] for cost in costs)
     least = solve(linear, "highs").value + constant
     assert least <= value + 1e-6 * max(1.0, value)
 
@@ -171,7 +173,7 @@ def test_the_feasible_labelings_are_those_within_epsilon(bags, epsilon, data):
     rows, counts = every_labeling(bags)
     allowed = within(bags, counts, epsilon)
     try:
-        feasible = FeasibleLabelings.of(bags, epsilon)
+        feasible = FeasibleLabelings.from_bags(bags, epsilon)
     except InfeasibleLabelingError:
         assert not allowed.any()
         return
@@ -185,7 +187,7 @@ def test_the_feasible_labelings_are_those_within_epsilon(bags, epsilon, data):
 def test_best_is_the_best_of_all_in_every_column(bags, epsilon, data):
     rows, counts = every_labeling(bags)
     try:
-        feasible = FeasibleLabelings.of(bags, epsilon)
+        feasible = FeasibleLabelings.from_bags(bags, epsilon)
     except InfeasibleLabelingError:
         assume(False)
     scores = np.column_stack([scores_of(data.draw, bags.n_instances) for _ in range(2)])
@@ -222,13 +224,13 @@ def test_many_bags_at_once_are_the_bags_one_by_one(sizes):
     bags = Bags.from_target(bag_target(index, shares, known))
     scores, weights = np.round(random.randn(len(index)), 1), random.uniform(0, 90, len(sizes))
     loss = PROPORTION_LOSSES["squared"]
-    ties, best = random.permutation(len(index)), FeasibleLabelings.of(bags, 0.1)
+    ties, best = random.permutation(len(index)), FeasibleLabelings.from_bags(bags, 0.1)
     step, together = best_labeling(scores, bags, loss, weights, ties=ties), best.best(scores)
     for k, inside in enumerate(bags.members):
         alone, part = bags.take(inside), scores[inside]
         again = best_labeling(part, alone, loss, weights[[k]], ties=ties[inside])
         np.testing.assert_array_equal(step[inside], again)
-        again = FeasibleLabelings.of(alone, 0.1).best(part)
+        again = FeasibleLabelings.from_bags(alone, 0.1).best(part)
         assert part @ together[inside] == pytest.approx(part @ again, abs=1e-12)
 
 

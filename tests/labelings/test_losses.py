@@ -31,7 +31,9 @@ LABELED_SCORES = st.lists(
 def test_reduction_is_the_gain_of_a_flip_and_increases(name, scores):
     scores, loss = np.sort(scores), INSTANCE_LOSSES[name]
     gains = loss.reduction(scores)
-    np.testing.assert_allclose(gains, loss.of(-1.0, scores) - loss.of(1.0, scores), atol=1e-12)
+    np.testing.assert_allclose(
+        gains, loss.evaluate(-1.0, scores) - loss.evaluate(1.0, scores), atol=1e-12
+    )
     assert (np.diff(gains) >= 0).all()
     apart = np.diff(scores) > 1e-6
     assert (np.diff(gains)[apart] > 0).all(), "strictly, as Proposition 1 needs"
@@ -46,8 +48,8 @@ def test_best_bias_is_middle_of_optima(problem):
     """The cost is convex and linear between breakpoints, so the least one is at one of them."""
     labeling, scores = problem
     b, breakpoints = best_bias(labeling, scores), labeling - scores
-    costs = np.array([HINGE.of(labeling, scores + bias).sum() for bias in breakpoints])
-    assert HINGE.of(labeling, scores + b).sum() <= costs.min() + 1e-9
+    costs = np.array([HINGE.evaluate(labeling, scores + bias).sum() for bias in breakpoints])
+    assert HINGE.evaluate(labeling, scores + b).sum() <= costs.min() + 1e-9
     flat = breakpoints[costs <= costs.min() + 1e-9]
     if len(set(labeling)) == 2:
         assert b == pytest.approx((flat.min() + flat.max()) / 2, abs=1e-6)
@@ -108,22 +110,22 @@ def test_best_regression_bias_is_middle_of_optima(tube):
 # Losses of one's own
 
 
-def loss(of, expression):
-    return ProportionLoss("mine", of, expression)
+def loss(evaluate, expression):
+    return ProportionLoss("mine", evaluate, expression)
 
 
 def test_own_convex_loss_is_accepted():
     asymmetric = loss(lambda gap: np.maximum(2 * gap, -gap), lambda gap: cp.maximum(2 * gap, -gap))
-    assert asymmetric.of(np.array([-0.5, 0.5])).tolist() == [0.5, 1.0]
+    assert asymmetric.evaluate(np.array([-0.5, 0.5])).tolist() == [0.5, 1.0]
     loss(lambda gap: np.exp(9 * gap), lambda gap: cp.exp(9 * gap))
     loss(lambda gap: 1e-9 * gap**4, lambda gap: 1e-9 * cp.power(gap, 4))
     loss(np.zeros_like, lambda gap: 0 * gap)
 
 
 @pytest.mark.parametrize(
-    ("of", "expression", "message"),
+    ("evaluate", "expression", "message"),
     [
-        (lambda gap: -(gap**2), cp.square, r"'mine': of must be convex, and it is not near"),
+        (lambda gap: -(gap**2), cp.square, r"'mine': evaluate must be convex, and it is not near"),
         (lambda gap: np.sqrt(np.abs(gap)), cp.abs, "must be convex"),
         (lambda gap: np.minimum(np.abs(gap), 0.5), cp.abs, "must be convex, .* near -?0.5;"),
         (np.sin, cp.abs, "must be convex"),
@@ -136,9 +138,9 @@ def test_own_convex_loss_is_accepted():
         (lambda gap: np.where(gap > 0.5, np.inf, 0.0), cp.abs, "250 of them not finite"),
     ],
 )
-def test_invalid_proportion_loss_raises(of, expression, message):
+def test_invalid_proportion_loss_raises(evaluate, expression, message):
     with pytest.raises(InputError, match=message):
-        loss(of, expression)
+        loss(evaluate, expression)
 
 
 @pytest.mark.parametrize(

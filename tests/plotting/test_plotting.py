@@ -69,7 +69,7 @@ MODELS = [
     for c in (1.0, 0.01, 0.1)
 ]
 SCALED = [SimpleNamespace(coef_=np.ones((1, 2)), get_params=lambda: {"C": "scale"}), MODELS[0]]
-TRUE = FeasibleLabelings.of(Bags.from_target(Y), 0.0).best(X[:, 0])
+TRUE = FeasibleLabelings.from_bags(Bags.from_target(Y), 0.0).best(X[:, 0])
 
 
 @cache

@@ -146,13 +146,13 @@ def test_svm_dual_duals_are_slacks_and_bias(bias, data):
     solution = solve(case.program, "clarabel", tol=1e-10)
     scores = data.F @ (data.F.T @ solution.variables["v"])
     b = float(solution.duals["balance"]) if bias else 0.0
-    slack = HINGE.of(data.y, scores + b)
+    slack = HINGE.evaluate(data.y, scores + b)
     beyond = np.where(data.y > 0, solution.duals["upper"], solution.duals["lower"])
     np.testing.assert_allclose(beyond, slack, atol=1e-5)
     w = data.F.T @ solution.variables["v"]
     assert 0.5 * w @ w + data.C * slack.sum() == pytest.approx(solution.value, rel=1e-6)
     if bias:
-        best = HINGE.of(data.y, scores + best_bias(data.y, scores)).sum()
+        best = HINGE.evaluate(data.y, scores + best_bias(data.y, scores)).sum()
         assert slack.sum() == pytest.approx(best, abs=1e-5)
 
 

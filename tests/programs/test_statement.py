@@ -9,7 +9,7 @@ from program_examples import PROGRAMS, ProgramAt
 
 from propcvx.errors import InputError
 from propcvx.programs import Program, svm_primal
-from propcvx.programs.statement import written
+from propcvx.programs.statement import render
 
 FUNCTIONS = {
     "sum": np.sum,
@@ -41,7 +41,7 @@ def test_what_is_written_has_the_value_of_the_expression(program):
     parts = [program.problem.objective.args[0]]
     parts += [side for c in program.problem.constraints for side in c.args]
     for part in parts:
-        text = written(part)
+        text = render(part)
         if set(re.findall(r"[a-z_]\w*|\[|I - Q", text, re.IGNORECASE)) <= {*names, *FUNCTIONS, "T"}:
             value = eval(text, {**FUNCTIONS, **names})
             np.testing.assert_allclose(np.broadcast_to(value, part.shape), part.value, rtol=1e-12)

@@ -49,7 +49,7 @@ small = svm_dual(X)
 print(automatic(small), {"osqp", "piqp", "scs"} & set(solvers_for(small)))
 few = [0, 1, 2, 60, 61, 62]
 target = bag_target([0] * 3 + [1] * 3, {0: 1 / 3, 1: 2 / 3})
-feasible = FeasibleLabelings.of(Bags.from_target(target), epsilon=0.0)
+feasible = FeasibleLabelings.from_bags(Bags.from_target(target), epsilon=0.0)
 solution = solve(lifted_svm_dual(X[few], feasible, 1.0))  # semidefinite
 print(solution.solver, solution.status)
 try:

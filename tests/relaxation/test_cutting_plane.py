@@ -110,7 +110,9 @@ def test_simple_mkl_says_when_it_stalls():
 # --- the loop ---------------------------------------------------------------------------------
 
 
-PAIRS = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 1, 1, 2, 2], [0.5] * 3)), 0.0)
+PAIRS = FeasibleLabelings.from_bags(
+    Bags.from_target(bag_target([0, 0, 1, 1, 2, 2], [0.5] * 3)), 0.0
+)
 SCRIPT = [labeling for labeling in PAIRS.enumerate() if labeling[0] > 0]
 
 
@@ -249,7 +251,7 @@ def test_an_oracle_is_asked_at_no_alpha_of_zero():
         oracle = ORACLES["ascent"](features, feasible)
         return lambda alpha: points.append(alpha) or oracle(alpha)
 
-    feasible = FeasibleLabelings.of(problem.bags, 0.0)
+    feasible = FeasibleLabelings.from_bags(problem.bags, 0.0)
     planes = CuttingPlanes(oracle=factory, max_cuts=3, tol=0.0)
     assert planes.relax(problem.X, feasible, 1.0).alpha.min() == 0.0
     assert min(alpha.min() for alpha in points) > 0.0

@@ -38,7 +38,7 @@ def separation_problems(draw):
     """Features, feasible labelings and alpha; often with ties, zeros and known labels."""
     problem = draw(small_problems(max_size=4, max_bags=3, max_features=4))
     bags = without_a_share(problem.bags) if draw(st.booleans()) else problem.bags
-    feasible = FeasibleLabelings.of(bags, draw(st.sampled_from([0.0, 0.25, 0.5, 1.0])))
+    feasible = FeasibleLabelings.from_bags(bags, draw(st.sampled_from([0.0, 0.25, 0.5, 1.0])))
     values = st.sampled_from([0.0, 0.5, 1.0]) if draw(st.booleans()) else st.floats(0.0, 1.0)
     n = len(problem.X)
     alpha = np.array(draw(st.lists(values, min_size=n, max_size=n)))
@@ -50,7 +50,7 @@ def separation_problem(seed, epsilon=0.0, **options):
     """One of them without ties, a third of whose alphas are zero."""
     problem = small_problem(seed, **options)
     alpha = np.maximum(0.0, np.random.RandomState(seed).uniform(-0.3, 1.0, len(problem.X)))
-    return problem.X, FeasibleLabelings.of(problem.bags, epsilon), alpha
+    return problem.X, FeasibleLabelings.from_bags(problem.bags, epsilon), alpha
 
 
 ALL = {**ORACLES, "semidefinite, low accuracy": partial(SemidefiniteOracle, tol=1e-2)}

@@ -21,7 +21,7 @@ from propcvx.svm.step import LabelingSVM
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
 PROBLEM = small_problem(1)
-X, Y, FEASIBLE = PROBLEM.X, PROBLEM.y, FeasibleLabelings.of(PROBLEM.bags, 0.0)
+X, Y, FEASIBLE = PROBLEM.X, PROBLEM.y, FeasibleLabelings.from_bags(PROBLEM.bags, 0.0)
 BEST = best_value(X, FEASIBLE, 1.0)
 
 

@@ -28,7 +28,7 @@ QUICK = [name for name in RELAXATIONS if name != "mixed_integer"]
 def posed(problem, epsilon, shareless=False):
     """Features of a problem and its feasible labelings; a share may not be known."""
     bags = without_a_share(problem.bags) if shareless else problem.bags
-    return problem.X, FeasibleLabelings.of(bags, epsilon)
+    return problem.X, FeasibleLabelings.from_bags(bags, epsilon)
 
 
 def relaxable(seed, epsilon=0.0, shareless=False, **options):
@@ -138,7 +138,9 @@ def test_swapped_classes_are_the_same_problem(name):
     problem = small_problem(2, sizes=(4, 4, 3), n_features=3)
     index, shares = problem.bags.index, problem.bags.proportions
     here, swapped = (
-        RELAXATIONS[name].relax(problem.X, FeasibleLabelings.of(Bags.from_target(y), 0.0), 0.5)
+        RELAXATIONS[name].relax(
+            problem.X, FeasibleLabelings.from_bags(Bags.from_target(y), 0.0), 0.5
+        )
         for y in (bag_target(index, shares), bag_target(index, 1.0 - shares))
     )
     assert swapped.value == pytest.approx(here.value, rel=2e-3, abs=1e-6)
@@ -151,7 +153,7 @@ def test_swapped_classes_are_the_same_problem(name):
 @given(case=many_relaxable, seed=st.integers(0, 2**32 - 1))
 def test_a_quadratic_form_is_bounded_whatever_the_multipliers(case, seed):
     (features, feasible), random = case, np.random.RandomState(seed)
-    lifting, n = Lifting.of(feasible), len(features)
+    lifting, n = Lifting.from_feasible(feasible), len(features)
     quadratic = random.randn(n, n)
     quadratic = quadratic + quadratic.T
     largest = max(y @ quadratic @ y for y in feasible.enumerate())

@@ -15,7 +15,13 @@ from propcvx.history import History
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import Lifted, RelaxationResult
 from propcvx.relaxation.bounds import labeling_upper_bound
-from propcvx.relaxation.rounding import ROUNDINGS, alternated, by_bags, mean_labeling, rank_one
+from propcvx.relaxation.rounding import (
+    ROUNDINGS,
+    alternate_labels,
+    by_bags,
+    mean_labeling,
+    rank_one,
+)
 from propcvx.solvers import Solve
 from propcvx.svm.step import LabelingSVM
 
@@ -31,7 +37,7 @@ RELAXATIONS = {
 
 
 def relaxed(name, problem, epsilon=0.0):
-    feasible = FeasibleLabelings.of(problem.bags, epsilon)
+    feasible = FeasibleLabelings.from_bags(problem.bags, epsilon)
     return RELAXATIONS[name]().relax(problem.X, feasible, 1.0, solve=Solve(tol=1e-7)), feasible
 
 
@@ -65,9 +71,9 @@ def test_feasible_roundings_are_feasible_and_ordered(name, problem, epsilon):
 @pytest.mark.parametrize("seed", range(2))
 def test_polishing_ends_where_no_labeling_step_improves(seed):
     problem = small_problem(seed, sizes=(6, 6, 6), n_features=4, noise=2.0)
-    feasible, svm = FeasibleLabelings.of(problem.bags, 0.0), LabelingSVM(problem.X, 1.0)
+    feasible, svm = FeasibleLabelings.from_bags(problem.bags, 0.0), LabelingSVM(problem.X, 1.0)
     start = svm.best(feasible.best(np.random.RandomState(seed).randn(18))[None])
-    end = alternated(start, svm, feasible)
+    end = alternate_labels(start, svm, feasible)
     assert value(end, problem) <= value(start, problem)
     scores = problem.X @ end.weights
     reached = np.maximum(0.0, 1.0 - end.labeling * scores).sum()
@@ -110,7 +116,7 @@ def test_sign_is_that_of_the_smaller_bag_error_in_training(problem, max_cuts):
 def test_the_sign_turns_with_the_scores():
     """Bag errors of both signs are equal here; the bag with more positives has larger scores."""
     bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.0, 0.5]))
-    feasible = FeasibleLabelings.of(bags, 0.0)
+    feasible = FeasibleLabelings.from_bags(bags, 0.0)
     cases = [([1, -1, 2, -1], 1.0), ([-1, 1, -2, 1], -1.0), ([-1, -1, -1, 1], 1.0), ([0] * 4, 1.0)]
     for scores, sign in cases:
         assert by_bags(np.array(scores, float), feasible) == sign

@@ -19,7 +19,7 @@ N_SAMPLES = 50
 """Number of normal vectors that the semidefinite oracle rounds to labelings."""
 
 
-def check_order(order: int, most: int) -> None:
+def check_order(order: int, max_order: int) -> None:
     """Check that a semidefinite matrix is not too large.
 
     Raises
@@ -27,9 +27,9 @@ def check_order(order: int, most: int) -> None:
     InputError
         If its order is above ``max_order``; the message names alternatives for that size.
     """
-    if order > check_count("max_order", most):
+    if order > check_count("max_order", max_order):
         raise InputError(
-            f"a semidefinite matrix of order {order} is above max_order={most}; "
+            f"a semidefinite matrix of order {order} is above max_order={max_order}; "
             "relaxation='cutting_planes' takes any size, and a larger max_order takes this one, "
             "in time that grows with the third power of the order."
         )
@@ -54,7 +54,7 @@ class EigenvalueOracle(BaseOracle):
 
     @cached_property
     def _lifting(self) -> Lifting:
-        return Lifting.of(self.feasible)
+        return Lifting.from_feasible(self.feasible)
 
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
@@ -66,11 +66,11 @@ class EigenvalueOracle(BaseOracle):
     def _largest(self, weighted: Array) -> tuple[float, Array]:
         """Compute the bound, and the y of its eigenvector."""
         span, order = self._lifting.span, len(weighted) + 1
-        inside = span[1:].T @ weighted
+        columns = span[1:].T @ weighted
         corner = span[[0]].toarray().T
-        basis, _ = np.linalg.qr(np.hstack([inside, corner]))
-        inside, corner = basis.T @ inside, basis.T @ corner
-        quadratic = inside @ inside.T
+        basis, _ = np.linalg.qr(np.hstack([columns, corner]))
+        columns, corner = basis.T @ columns, basis.T @ corner
+        quadratic = columns @ columns.T
         scale = order * float(np.linalg.norm(quadratic)) or 1.0
 
         def eigen(share: float) -> tuple[Array, Array]:
@@ -82,8 +82,8 @@ class EigenvalueOracle(BaseOracle):
 
         share = minimize_scalar(bound, bounds=(-1.0, 1.0), method="bounded").x
         error = order * np.finfo(float).eps * scale * (1.0 + abs(share))
-        least, share = min((bound(s), s) for s in (share, 0.0))
-        return least + error, span[1:] @ (basis @ eigen(share)[1][:, -1])
+        minimum, share = min((bound(s), s) for s in (share, 0.0))
+        return minimum + error, span[1:] @ (basis @ eigen(share)[1][:, -1])
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class SemidefiniteOracle(BaseOracle):
 
     @cached_property
     def _lifting(self) -> Lifting:
-        return Lifting.of(self.feasible)
+        return Lifting.from_feasible(self.feasible)
 
     def __call__(self, alpha: Array) -> Cut:
         """Find a labeling for alpha."""
@@ -133,6 +133,6 @@ class SemidefiniteOracle(BaseOracle):
         mean = weights @ vectors
         covariance = np.cov(vectors.T, aweights=weights, bias=True)
         normal = np.random.RandomState(0).standard_normal((len(mean), N_SAMPLES))
-        around = normal_directions(covariance, normal)
-        samples = np.column_stack([mean, mean[:, None] + around])
+        offsets = normal_directions(covariance, normal)
+        samples = np.column_stack([mean, mean[:, None] + offsets])
         return np.unique(self.feasible.best(samples).T, axis=0)

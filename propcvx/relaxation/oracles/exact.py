@@ -30,7 +30,7 @@ class ExhaustiveOracle(BaseOracle):
     --------
     >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.feasible import FeasibleLabelings
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> features = np.array([[-1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
     >>> ExhaustiveOracle(features, feasible)(np.ones(3)).labeling
     array([ 1., -1., -1.])
@@ -63,7 +63,7 @@ class DirectionSweepOracle(BaseOracle):
     --------
     >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.feasible import FeasibleLabelings
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> features = np.array([[-1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
     >>> DirectionSweepOracle(features, feasible)(np.ones(3)).labeling
     array([ 1., -1., -1.])
@@ -101,8 +101,8 @@ def arcs(points: Array, bags: Indices) -> Array:
         In radians, rising; neighboring ones are in neighboring arcs.
     """
     left, right = np.triu_indices(len(points), k=1)
-    together = bags[left] == bags[right]
-    normals = np.vstack([points[left[together]] - points[right[together]], points])
+    same_bag = bags[left] == bags[right]
+    normals = np.vstack([points[left[same_bag]] - points[right[same_bag]], points])
     normals = normals[np.any(normals != 0.0, axis=1)]
     turns = np.arctan2(normals[:, 0], -normals[:, 1])
     turns = np.unique(np.concatenate([turns, turns + np.pi]) % (2 * np.pi))
@@ -148,8 +148,8 @@ class MixedIntegerOracle(BaseOracle):
         labeling = np.where(answer.variables["z"] > 0.5, 1.0, -1.0)
         labeling = ascend(labeling, unit, self.feasible)
         value = violation_value(self.features, labeling, alpha)
-        least = lower_bound_of(program)
-        return Cut(labeling, value, max(value, 0.5 * norm**2 * n * (1.0 - least / n + SAFETY)))
+        lower = lower_bound_of(program)
+        return Cut(labeling, value, max(value, 0.5 * norm**2 * n * (1.0 - lower / n + SAFETY)))
 
 
 def lower_bound_of(program: Program) -> float:

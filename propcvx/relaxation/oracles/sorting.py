@@ -52,9 +52,9 @@ def leading_dimensions(features: Array, variance: float) -> Array:
     matrix = features.T @ features if tall else features @ features.T
     values, vectors = eigh(matrix.T, driver="evd", overwrite_a=True, check_finite=False)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-    kept = int(np.searchsorted(np.cumsum(values), variance * total * (1 - 1e-12))) + 1
-    leading = vectors[:, :kept]
-    return np.asarray(features @ leading if tall else leading * np.sqrt(values[:kept]))
+    rank = int(np.searchsorted(np.cumsum(values), variance * total * (1 - 1e-12))) + 1
+    leading = vectors[:, :rank]
+    return np.asarray(features @ leading if tall else leading * np.sqrt(values[:rank]))
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class CoordinateOracle(BaseOracle):
     --------
     >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.feasible import FeasibleLabelings
-    >>> feasible = FeasibleLabelings.of(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0.0)
+    >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> features = np.array([[-1.0, 0.0], [1.0, 1.0], [2.0, 1.0]])
     >>> CoordinateOracle.on_features(features, feasible)(np.ones(3)).labeling
     array([ 1., -1., -1.])
@@ -98,8 +98,8 @@ class CoordinateOracle(BaseOracle):
             scores = sign * alpha[:, None] * part
             labelings.append(self.feasible.best(scores).astype(np.int8))
             values.append(np.einsum("ij,ij->j", scores, labelings[-1]))
-        every, value = np.hstack(labelings), np.hstack(values)
-        return self.cut(every[:, first_of_best(every.T, value)].astype(np.float64), alpha)
+        columns, value = np.hstack(labelings), np.hstack(values)
+        return self.cut(columns[:, first_of_best(columns.T, value)].astype(np.float64), alpha)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class AxesOracle(BaseOracle):
     variance: float = 0.9
 
     def __post_init__(self) -> None:
-        check_number("variance", self.variance, above=0.0, most=1.0)
+        check_number("variance", self.variance, 0.0, 1.0, closed="right")
 
     @cached_property
     def _along_axes(self) -> CoordinateOracle:
