@@ -135,6 +135,13 @@ def resolve_public_name(app: Any, env: Any, node: Any, content: Any) -> Any:
     return python.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
 
 
+def limit_navigation(app: Any, name: str, template: str, context: Any, doctree: Any) -> None:
+    """Leave the pages of single objects and modules out of the menu, which every page repeats."""
+    if "toctree" in context:
+        complete = context["toctree"]
+        context["toctree"] = lambda **settings: complete(**{**settings, "maxdepth": 2})
+
+
 def build_for_browsers(app: Any, error: Exception | None) -> None:
     """Add what the links of the notebooks' pages lead to."""
     if error is None and app.builder.format == "html":
@@ -146,4 +153,5 @@ def setup(app: Any) -> None:
     # It copies files and touches no page, and does not say so.
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True
     app.connect("missing-reference", resolve_public_name)
+    app.connect("html-page-context", limit_navigation, priority=400)
     app.connect("build-finished", build_for_browsers)
