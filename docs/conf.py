@@ -116,6 +116,9 @@ nitpick_ignore_regex = [
     ("py:class", r".*\._\w+"),  # a private base class
 ]
 
+MENUS: dict[str, Any] = {}
+"""Menus of pages by their folder."""
+
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["narrow.css"]
@@ -135,11 +138,21 @@ def resolve_public_name(app: Any, env: Any, node: Any, content: Any) -> Any:
     return python.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
 
 
-def limit_navigation(app: Any, name: str, template: str, context: Any, doctree: Any) -> None:
-    """Leave the pages of single objects and modules out of the menu, which every page repeats."""
-    if "toctree" in context:
-        complete = context["toctree"]
-        context["toctree"] = lambda **settings: complete(**{**settings, "maxdepth": 2})
+def share_menu(app: Any, name: str, template: str, context: Any, doctree: Any) -> None:
+    """Compute the menu once for all pages of objects and modules, which are not in it themselves.
+
+    Their menus are equal, and took three quarters of the time in which pages are written.
+    """
+    if "toctree" not in context:
+        return
+    complete, folder = context["toctree"], name.rpartition("/")[0]
+
+    def menu(**settings: Any) -> Any:
+        if folder not in MENUS or folder != "generated":
+            MENUS[folder] = complete(**{**settings, "maxdepth": 2})
+        return MENUS[folder]
+
+    context["toctree"] = menu
 
 
 def build_for_browsers(app: Any, error: Exception | None) -> None:
@@ -153,5 +166,5 @@ def setup(app: Any) -> None:
     # It copies files and touches no page, and does not say so.
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True
     app.connect("missing-reference", resolve_public_name)
-    app.connect("html-page-context", limit_navigation, priority=400)
+    app.connect("html-page-context", share_menu, priority=400)  # before furo's
     app.connect("build-finished", build_for_browsers)
