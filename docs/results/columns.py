@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from halves import CHOSEN_ON, HELD_OUT, NATURAL, loaded
+from natural import CHOSEN_ON, HELD_OUT, NATURAL, loaded
 from reproduction.report import rows_table
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ class Table:
     path: Path
     data: DataFrame
     call: str
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
 
     def column(self, name: str, option: str) -> Series:
         """Return a column, or raise if there is none of that name or a value is missing."""
@@ -97,11 +97,14 @@ def _read_csv(path: Path, bag: str) -> tuple[DataFrame, str, list[str]]:
     """Return the table, the options of ``read_csv`` that are not the defaults, and notes."""
     import pandas as pd
 
-    texts: dict[str, Any] = {"dtype": str, "encoding": "utf-8-sig"}
+    options: dict[str, str] = {}
+    settings: dict[str, Any] = {"encoding": "utf-8-sig", "dtype": {bag: str}}
     try:
-        header = pd.read_csv(path, sep="\x01", nrows=0, **texts).columns[0]
+        header = pd.read_csv(path, sep="\x01", nrows=0, encoding="utf-8-sig").columns[0]
         separator = max(",;\t", key=header.count)
-        data = pd.read_csv(path, sep=separator, **texts)
+        if separator != ",":
+            options["sep"] = separator
+        data = pd.read_csv(path, **settings, **options)
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path.name} must be encoded as UTF-8; byte {error.start} is not. Save it as "
@@ -109,13 +112,13 @@ def _read_csv(path: Path, bag: str) -> tuple[DataFrame, str, list[str]]:
         ) from error
     except (pd.errors.EmptyDataError, pd.errors.ParserError, csv.Error) as error:
         raise InputError(f"{path.name} must be a table with a header; {error}.") from error
-    others = data.drop(columns=bag, errors="ignore")
+    words = data.drop(columns=bag, errors="ignore").select_dtypes(exclude=["number", "bool"])
     commas = separator != "," and any(
-        others[name].dropna().str.fullmatch(r"[-+]?\d+,\d+").any() for name in others
+        words[name].astype(str).str.fullmatch(r"[-+]?\d+,\d+").any() for name in words
     )
-    options = {"sep": separator} if separator != "," else {}
-    options |= {"decimal": ","} if commas else {}
-    data = pd.read_csv(path, encoding="utf-8-sig", dtype={bag: str}, **options)
+    if commas:
+        options["decimal"] = ","
+        data = pd.read_csv(path, **settings, **options)
     text = "".join(f", {name}={value!r}" for name, value in options.items())
     notes = [f"columns are separated by {separator!r}"] + ["decimal commas"] * commas
     return data, f", encoding='utf-8-sig', dtype={{{bag!r}: str}}{text}", notes
