@@ -50,7 +50,7 @@ from .estimators import (
     fit_grid,
     fit_means,
 )
-from .groups import group_shares
+from .groups import group_rates
 from .relaxation import CuttingPlanes
 
 __version__: str
@@ -82,7 +82,7 @@ __all__ = [
     "check_fit",
     "fit_grid",
     "fit_means",
-    "group_shares",
+    "group_rates",
     "neg_bag_deviance_scorer",
     "neg_bag_error_scorer",
     "neg_weighted_bag_error_scorer",

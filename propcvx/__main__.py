@@ -68,7 +68,7 @@ def add_report(commands: Any) -> ArgumentParser:
     report: ArgumentParser = commands.add_parser("report", help=summary, description=summary)
     add = report.add_argument
     add("people", type=Path, help="table with a row for each person: CSV or Parquet")
-    add("shares", type=Path, help="table with a row for each bag, such as a district")
+    add("bags", type=Path, help="table with a row for each bag, such as a district")
     add("--bag", required=True, metavar="COLUMN", help="ids of bags, in both tables")
     source = report.add_mutually_exclusive_group(required=True)
     source.add_argument("--proportion", metavar="COLUMN", help="proportions or percentages")

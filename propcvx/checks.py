@@ -71,30 +71,32 @@ def number_or_scale(name: str, value: Any, scale: Callable[[], float]) -> float:
     return check_number(name, value, low=0.0, alternative=" or 'scale'")
 
 
-def check_share(share: Any, bag: str, *, optional: bool = True) -> float:
+def check_proportion(value: Any, bag: str, *, optional: bool = True) -> float:
     """Check a proportion and return it as a number in [0, 1].
 
     Parameters
     ----------
-    share : object
+    value : object
     bag : str
         The name of its bag, for the message.
     optional : bool
         Whether proportions may be unknown, for the message.
     """
     try:
-        number = float(share)
+        number = float(value)
     except (TypeError, ValueError):
         number = np.nan
     if not -ROUNDING <= number <= 1.0 + ROUNDING:
         missing, advice = ", or None where a bag's is not known" if optional else "", ""
-        if number > 1.0 or isinstance(share, str):
+        if number > 1.0 or isinstance(value, str):
             advice = "; divide percentages by 100, and counts by the size of the bag"
         elif number != number:
-            of_series = "; .astype(object).where(shares.notna(), None) of a Series has None for NaN"
+            of_series = (
+                "; .astype(object).where(proportions.notna(), None) of a Series has None for NaN"
+            )
             advice = of_series if optional else "; leave out the instances of such bags"
         raise InputError(
-            f"proportions must be numbers in [0, 1]{missing}, got {share!r:.200} for bag "
+            f"proportions must be numbers in [0, 1]{missing}, got {value!r:.200} for bag "
             f"{bag}{advice}."
         )
     return min(max(number, 0.0), 1.0)

@@ -23,7 +23,10 @@ with require_extra("dask", "propcvx.dask"):
 
 
 def bag_means(
-    frame: Any, bag: Hashable = "bag", share: Hashable = "share", weight: Hashable | None = None
+    frame: Any,
+    bag: Hashable = "bag",
+    proportion: Hashable = "proportion",
+    weight: Hashable | None = None,
 ) -> BagMeans:
     """Compute the table of means of the bags in one pass, for :func:`propcvx.fit_means`.
 
@@ -31,7 +34,7 @@ def bag_means(
     ----------
     frame : Dask DataFrame
         A row for each instance.  All columns that are not named here are features.
-    bag, share : hashable
+    bag, proportion : hashable
         The columns of the bag and of its proportion, which is missing where it is not known.
     weight : hashable, optional
         The column of positive weights of the instances.
@@ -48,9 +51,9 @@ def bag_means(
     """
     of_rows = (
         bag,
-        share,
+        proportion,
         weight,
-        [name for name in frame.columns if name not in (bag, share, weight)],
+        [name for name in frame.columns if name not in (bag, proportion, weight)],
     )
     rows = frame.map_partitions(_weighted, *of_rows, meta=_weighted(frame._meta, *of_rows))
     sums = {name: "sum" for name in rows.columns if isinstance(name, int)}
@@ -58,33 +61,37 @@ def bag_means(
         **sums,
         "lowest": "min",
         "highest": "max",
-        "shares": "sum",
+        "proportions": "sum",
         "size": "sum",
     }
     table = rows.groupby("bag", dropna=False).agg(functions).compute().sort_index()
     some = table["lowest"].notna()
-    several = some & ((table["lowest"] < table["highest"]) | (table["shares"] < table["size"]))
+    several = some & ((table["lowest"] < table["highest"]) | (table["proportions"] < table["size"]))
     if several.any() or table.index.isna().any():
         raise InputError(
-            f"{bag!r} must be in each row, and {share!r} the same in all rows of a bag; got rows "
-            f"without a bag, or several proportions in {some_of(list(table.index[several]))}."
+            f"{bag!r} must be in each row, and {proportion!r} the same in all rows of a bag; got "
+            f"rows without a bag, or several proportions in {some_of(list(table.index[several]))}."
         )
     *means, weights = (table[name].to_numpy() for name in sums)
-    shares = table["lowest"].astype(object).where(some, None).to_numpy()
+    proportions = table["lowest"].astype(object).where(some, None).to_numpy()
     sizes, ids = table["size"].to_numpy(), table.index.tolist()
     of_weights = None if weight is None else weights / sizes
     of_bags = DataFrame(np.column_stack(means) / weights[:, None], columns=of_rows[-1])
-    return BagMeans(of_bags, shares, sizes, ids, of_weights)
+    return BagMeans(of_bags, proportions, sizes, ids, of_weights)
 
 
-def _weighted(part: Any, bag: Any, share: Any, weight: Any, columns: list[Hashable]) -> Any:
+def _weighted(part: Any, bag: Any, proportion: Any, weight: Any, columns: list[Hashable]) -> Any:
     """Return weighted features, weights, and the other terms of the sums over bags."""
     weights = np.ones(len(part)) if weight is None else part[weight].to_numpy(dtype=np.float64)
     X = check_array(part[columns], dtype=np.float64, input_name="frame", ensure_min_samples=0)
     if not (np.isfinite(weights) & (weights > 0.0)).all():
         raise InputError(f"{weight!r} must have positive numbers; drop rows of weight 0.")
     rows = DataFrame(np.column_stack([weights[:, None] * X, weights]), part.index)
-    extremes = {"lowest": part[share], "highest": part[share], "shares": part[share].notna()}
+    extremes = {
+        "lowest": part[proportion],
+        "highest": part[proportion],
+        "proportions": part[proportion].notna(),
+    }
     return rows.assign(bag=part[bag], **extremes, size=1)
 
 

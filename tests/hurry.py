@@ -10,7 +10,7 @@ def hurried_once(in_worker):
     starts = iter([0.0])
 
     def hurried(*task, seconds):
-        with patch.object(comparison, "START", next(starts, comparison.START)):
+        with patch.object(comparison, "START_SECONDS", next(starts, comparison.START_SECONDS)):
             return in_worker(*task, seconds=seconds)
 
     return hurried

@@ -35,7 +35,7 @@ from propcvx import (
     certify,
     check_fit,
     fit_means,
-    group_shares,
+    group_rates,
     sampling_epsilon,
 )
 from propcvx.bags.metrics import bag_correlation, bag_error, bag_r2_score
@@ -106,7 +106,7 @@ THIRDS = bag_target(IDS, np.eye(3)[:2] / 2 + 1 / 6)
 NOTHING, PARTLY = bag_target(IDS, [None, None]), bag_target(IDS, [0.5, None])
 FALLING = ProportionLoss("falling", np.negative, lambda gaps: -gaps)
 rates, conv, named = (
-    partial(group_shares, Y, IDS),
+    partial(group_rates, Y, IDS),
     partial(ConvPropSVM, 1.0),
     partial(cp.Variable, ()),
 )
@@ -228,19 +228,19 @@ REFUSED = [
     (lambda: check_fit(WithoutProbabilities(), X, Y), "needed is a classifier .* WithoutProbabil"),
     (lambda: check_fit(FrozenEstimator(MEAN_MAP), X, Y), "that learns from bags.*inside"),
     (lambda: check_fit(GaussianNB(), X, Y), "a classifier that learns from bags.*GaussianNB"),
-    (lambda: group_shares(Y, {}), "must have a column, got none"),
-    (lambda: group_shares(Y, IDS[:3]), r"each of the 8 instances, got shape \(3,\)"),
-    (lambda: group_shares(Y, [None, *IDS[1:]]), r"groups must not be missing, got .* at row 0"),
-    (lambda: group_shares(Y, pd.Categorical(IDS, list("abc"))), r"got none of \['c'\]"),
-    (lambda: group_shares(Y, lambda X: X[:, 0] > 0), "X must be given, got None"),
-    (lambda: group_shares(ONES, IDS), "y must be a bag target, got ndarray"),
+    (lambda: group_rates(Y, {}), "must have a column, got none"),
+    (lambda: group_rates(Y, IDS[:3]), r"each of the 8 instances, got shape \(3,\)"),
+    (lambda: group_rates(Y, [None, *IDS[1:]]), r"groups must not be missing, got .* at row 0"),
+    (lambda: group_rates(Y, pd.Categorical(IDS, list("abc"))), r"got none of \['c'\]"),
+    (lambda: group_rates(Y, lambda X: X[:, 0] > 0), "X must be given, got None"),
+    (lambda: group_rates(ONES, IDS), "y must be a bag target, got ndarray"),
     (lambda: rates(ONES[:5]), r"labels must have one entry per instance \(8\)"),
     (lambda: rates(0 * ONES), "estimator must have the proportions of the bags"),
     (lambda: rates(StandardScaler()), "estimator must be a labeling, or a classifier"),
     (lambda: rates([1, 1, *[-1] * 3, 1, -1, -1], n_draws=20), "n_draws needs a classifier"),
     (lambda: rates(MEAN_MAP, X, n_draws=3), "n_draws must be .* at least 20"),
     (lambda: rates(MEAN_MAP, X, n_draws=20, level=1.0), "level must be"),
-    (lambda: group_shares(Y, FRAME["id"][::-1], MEAN_MAP, FRAME), r"groups.loc\[X.index\]"),
+    (lambda: group_rates(Y, FRAME["id"][::-1], MEAN_MAP, FRAME), r"groups.loc\[X.index\]"),
     (lambda: rates(MEAN_MAP, X[:3]), "X must have the 8 instances of y"),
     (lambda: rates(y_true=0 * ONES), "y_true must be known everywhere, got 8 that"),
     (lambda: rates(sample_weight=np.arange(8)), "sample_weight must be one number above 0 .* 8"),
@@ -333,7 +333,7 @@ def test_piqp_prints_nothing(capfd):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: group_shares(Y[1:], np.arange(7)),
+        lambda: group_rates(Y[1:], np.arange(7)),
         lambda: make_pipeline(StandardScaler(), InvCal()).fit(X[1:], Y[1:]),
         lambda: cross_val_score(InvCal(), X, Y.copy(), cv=4),
     ],

@@ -18,8 +18,8 @@ FEATURES = ["a", "b", "c"]
 
 
 def rows_of(problem, **columns):
-    shares = {"bag": problem.y["bag"], "share": problem.y["proportion"]}
-    return pd.DataFrame(problem.X, columns=FEATURES).assign(**shares, **columns)
+    columns_of_bags = {"bag": problem.y["bag"], "proportion": problem.y["proportion"]}
+    return pd.DataFrame(problem.X, columns=FEATURES).assign(**columns_of_bags, **columns)
 
 
 def in_partitions(rows):
@@ -47,7 +47,7 @@ def test_bag_means_of_cut_bags_give_the_fit_in_memory(problem, method, weighted)
 
 def test_bag_means_without_a_proportion_is_that_of_the_others(problem):
     rows = rows_of(problem)
-    missing = rows.assign(share=rows["share"].where(rows["bag"] != 7))
+    missing = rows.assign(proportion=rows["proportion"].where(rows["bag"] != 7))
     table = on_dask.bag_means(in_partitions(missing))
     assert np.flatnonzero(np.isnan(table.bags.proportions)).tolist() == [7]
 
@@ -55,8 +55,8 @@ def test_bag_means_without_a_proportion_is_that_of_the_others(problem):
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("share", 0.123, "several proportions in .18"),
-        ("share", np.nan, "several proportions in .18"),
+        ("proportion", 0.123, "several proportions in .18"),
+        ("proportion", np.nan, "several proportions in .18"),
         ("bag", np.nan, "rows without a bag"),
         ("a", np.nan, "contains NaN"),
         ("weight", 0.0, "'weight' must have positive numbers"),

@@ -16,7 +16,7 @@ from propcvx import (
     bag_proportions,
     bag_target,
     check_fit,
-    group_shares,
+    group_rates,
 )
 from propcvx.datasets.natural import NATURAL_SETS, read_natural_set
 
@@ -47,7 +47,7 @@ def rates(X, y, labels, columns, method, way):
         if way == COLUMNS[2]:
             seen = np.column_stack([seen, scale(group.astype(float))])
         model = clone(METHODS[method]).fit(seen, y)
-        table = group_shares(y, group, model, seen, y_true=labels, n_draws=60).groups
+        table = group_rates(y, group, model, seen, y_true=labels, n_draws=60).groups
         yield {
             "column": column,
             "error": 100.0 * np.abs(table["estimate"] - table["true"]).mean(),

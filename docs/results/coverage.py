@@ -12,7 +12,7 @@ from propcvx import (
     EcologicalRegression,
     bag_proportions,
     bag_target,
-    group_shares,
+    group_rates,
 )
 
 RANDOM = [(50, 8, 1), (100, 8, 3), (400, 8, 3), (20, 50, 3), (100, 30, 10), (400, 8, 30)]
@@ -44,7 +44,7 @@ def measure(design, repetition, method):
     X, labels, bags = sample(design, np.random.RandomState(repetition))
     y = bag_target(bags, bag_proportions(labels, bags))
     model = METHODS[method].fit(X, y)
-    table = group_shares(y, np.digitize(X[:, 0], [-1, 0, 1]), model, X, y_true=labels, n_draws=100)
+    table = group_rates(y, np.digitize(X[:, 0], [-1, 0, 1]), model, X, y_true=labels, n_draws=100)
     for group, row in table.groups.iterrows():
         interval = {"low": row["ci_low"], "high": row["ci_high"]}
         yield {"group": group, "estimate": row["estimate"], **interval, "truth": row["true"]}

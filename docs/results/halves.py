@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import scale
 from study import HERE, complete
 
-from propcvx import Bags, EcologicalRegression, bag_target, group_shares
+from propcvx import Bags, EcologicalRegression, bag_target, group_rates
 
 MODELS = (
     "AggregateLogisticRegression",
@@ -56,7 +56,7 @@ def measure(data, kind, draw, method):
                 X = scale(group[:, None])
                 model = EcologicalRegression().fit(X, y)
             n_draws = 100 * (method in WITH_INTERVAL)
-            table = group_shares(y, group, model, X, y_true=labels, n_draws=n_draws).groups
+            table = group_rates(y, group, model, X, y_true=labels, n_draws=n_draws).groups
             rates = table["estimate"].to_numpy()
             if n_draws:
                 held += list((table.ci_low <= table["true"]) & (table["true"] <= table.ci_high))

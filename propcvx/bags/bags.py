@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from propcvx.arrays import Array, Indices, Mask
 from propcvx.bags import counts
-from propcvx.bags.counts import SHARE_UNIT
+from propcvx.bags.counts import PROPORTION_UNIT
 from propcvx.bags.targets import (
     BAG_DTYPE,
     ONE_CLASS,
@@ -33,7 +33,7 @@ from propcvx.bags.targets import (
     known_labels,
     names_of,
 )
-from propcvx.checks import check_number, check_share
+from propcvx.checks import check_number, check_proportion
 from propcvx.errors import InputError, SplitBagWarning, warn
 
 JOINED = "; of targets joined one after the other, make one with bag_target of all their bags"
@@ -58,7 +58,7 @@ class Bags:
     labels : int array of shape (n_instances,)
         Labels known in addition to the proportions, -1 and 1, or numbers of classes from 1 on; 0
         where unknown.
-    whole : bool array of shape (n_bags,)
+    is_whole : bool array of shape (n_bags,)
         Whether all instances of the bag are here.  The proportion of a split bag holds only
         approximately, so its count is the nearest count.
     codes : int array of shape (n_bags,)
@@ -89,7 +89,7 @@ class Bags:
     membership: sp.csr_array
     proportions: Array
     labels: NDArray[Any]
-    whole: Mask
+    is_whole: Mask
     codes: NDArray[np.int64]
     ids: Sequence[Hashable] | None = None
     class_names: Sequence[Hashable] = ()
@@ -127,22 +127,24 @@ class Bags:
         if y.ndim != 1 or len(y) == 0:
             raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
         codes, first, place = np.unique(y["bag"], return_index=True, return_inverse=True)
-        shares, sizes = y["proportion"].reshape(len(y), -1), y["size"][first]
+        p, sizes = y["proportion"].reshape(len(y), -1), y["size"][first]
         bags = cls(
             membership=sp.csr_array((np.ones(len(y)), (place, np.arange(len(y))))),
-            proportions=shares[first] if by_class else shares[first, 0],
+            proportions=p[first] if by_class else p[first, 0],
             labels=y["label"] if by_class else known_labels(y["label"], len(y)),
-            whole=np.bincount(place) == sizes,
+            is_whole=np.bincount(place) == sizes,
             codes=codes,
             ids=ids_of(y),
             class_names=names,
         )
-        _check_values(bags, shares, place)
+        _check_values(bags, p, place)
         _warn_if_cut(bags, sizes)
         return bags.against_rest(2) if by_class and not table else bags
 
     @classmethod
-    def of_rows(cls, names: Sequence[Any], proportions: Array, sizes: Array, masses: Array) -> Bags:
+    def from_rows(
+        cls, names: Sequence[Any], proportions: Array, sizes: Array, masses: Array
+    ) -> Bags:
         """Build bags with one row each, which stands for all instances of the bag.
 
         Parameters
@@ -157,7 +159,7 @@ class Bags:
             membership=sp.csr_array(sp.eye_array(len(names))),
             proportions=proportions,
             labels=np.zeros(len(names), dtype=np.int8),
-            whole=np.ones(len(names), dtype=bool),
+            is_whole=np.ones(len(names), dtype=bool),
             codes=codes,
             ids=ids,
             weights=masses,
@@ -211,7 +213,7 @@ class Bags:
         return tuple(np.split(np.argsort(self.index, kind="stable"), self.membership.indptr[1:-1]))
 
     @cached_property
-    def free(self) -> tuple[Indices, ...]:
+    def unlabeled(self) -> tuple[Indices, ...]:
         """The instances of each bag whose labels are not known."""
         return tuple(rows[self.labels[rows] == 0] for rows in self.members)
 
@@ -245,23 +247,23 @@ class Bags:
         return self._regrouped(
             membership,
             proportions=self.proportions[bags],
-            whole=self.whole[bags] & complete,
+            is_whole=self.is_whole[bags] & complete,
             codes=self.codes[bags],
             **{name: x if x is None else x[instances] for name, x in of_rows.items()},
         )
 
-    def only(self, mask: Mask) -> tuple[Bags, Indices]:
+    def select(self, mask: Mask) -> tuple[Bags, Indices]:
         """Return some of the bags, and the instances that are in them."""
         instances = np.flatnonzero(self.membership.T @ mask.astype(float))
         return self.take(instances, np.flatnonzero(mask)), instances
 
-    def of_shares(self) -> tuple[Bags, Indices]:
+    def select_with_proportion(self) -> tuple[Bags, Indices]:
         """Return the bags with a proportion, and their instances.
 
         If no bag has a proportion, return the known labels as singleton bags.
         """
-        bags = self if self.with_share.any() else self.isolate_known_labels()
-        return bags.only(bags.with_share)
+        bags = self if self.has_proportion.any() else self.isolate_known_labels()
+        return bags.select(bags.has_proportion)
 
     def _regrouped(self, membership: sp.csr_array, **others: Any) -> Bags:
         """Replace :attr:`membership`, and the attributes that depend on it."""
@@ -270,12 +272,14 @@ class Bags:
 
     def against_rest(self, number: int) -> Bags:
         """Return binary bags in which the class of that number is positive, and all others not."""
-        labels, shares = against_rest(self.labels, number), self.proportions[:, number - 1]
-        return replace(self, proportions=shares, labels=labels)
+        labels, p = against_rest(self.labels, number), self.proportions[:, number - 1]
+        return replace(self, proportions=p, labels=labels)
 
-    def with_rounded_shares(self) -> Bags:
-        """Round the proportions to multiples of ``SHARE_UNIT``."""
-        return replace(self, proportions=np.rint(self.proportions / SHARE_UNIT) * SHARE_UNIT)
+    def round_proportions(self) -> Bags:
+        """Round the proportions to multiples of ``PROPORTION_UNIT``."""
+        return replace(
+            self, proportions=np.rint(self.proportions / PROPORTION_UNIT) * PROPORTION_UNIT
+        )
 
     def isolate_known_labels(self) -> Bags:
         r"""Move each known label to a singleton bag, whose proportion is 0 or 1.
@@ -294,7 +298,9 @@ class Bags:
         >>> bags.isolate_known_labels().proportions.round(3), bags.isolate_known_labels().index
         (array([0.333, 1.   ]), array([1, 0, 0, 0]))
         """
-        is_known = (self.labels != 0) & (self.membership.T @ (self.sizes + ~self.with_share) > 1)
+        is_known = (self.labels != 0) & (
+            self.membership.T @ (self.sizes + ~self.has_proportion) > 1
+        )
         if not is_known.any():
             return self
         instances, unknown = np.flatnonzero(is_known), (~is_known).astype(float)
@@ -304,13 +310,13 @@ class Bags:
         sizes, positive = _row_sizes(membership), self.labels[instances] > 0
         nonempty = np.flatnonzero(sizes)
         totals = self.proportions * self.sizes
-        rounded = np.abs(totals - np.rint(totals)) <= SHARE_UNIT * self.sizes
+        rounded = np.abs(totals - np.rint(totals)) <= PROPORTION_UNIT * self.sizes
         totals = np.where(rounded, np.rint(totals), totals)
         totals -= self.membership[:, instances] @ positive
         return self._regrouped(
             sp.csr_array(sp.vstack([membership[nonempty], singletons])),
             proportions=np.append(np.clip(totals[nonempty] / sizes[nonempty], 0.0, 1.0), positive),
-            whole=np.append(self.whole[nonempty], np.ones_like(positive)),
+            is_whole=np.append(self.is_whole[nonempty], np.ones_like(positive)),
             codes=np.append(self.codes[nonempty], self.codes[self.index[instances]]),
         )
 
@@ -330,7 +336,7 @@ class Bags:
     # Proportions and counts of labels
 
     @cached_property
-    def with_share(self) -> Mask:
+    def has_proportion(self) -> Mask:
         """Mask of the bags that have a proportion."""
         return ~np.isnan(self.proportions.sum(axis=1) if self.multiclass else self.proportions)
 
@@ -361,7 +367,7 @@ class Bags:
             The bags of these counts; by default all bags.
         """
         gaps = counts / self.sizes[rows] - self.proportions[rows]
-        return np.where(np.abs(gaps) > SHARE_UNIT, gaps, 0.0)
+        return np.where(np.abs(gaps) > PROPORTION_UNIT, gaps, 0.0)
 
     @cached_property
     def known_counts(self) -> tuple[Indices, Indices]:
@@ -456,20 +462,20 @@ def _row_sizes(membership: sp.csr_array) -> Indices:
     return np.diff(membership.indptr).astype(np.intp)
 
 
-def _check_values(bags: Bags, shares: Array, place: Indices) -> None:
+def _check_values(bags: Bags, p: Array, place: Indices) -> None:
     """Raise unless the proportions in the rows of a target, and its class numbers, are valid."""
     proportions = bags.proportions.reshape(bags.n_bags, -1)
     wrong = ~(np.isnan(proportions) | (proportions >= 0.0) & (proportions <= 1.0))
     if wrong.any():
         bag = int(np.argmax(wrong.any(axis=1)))
-        check_share(float(proportions[bag][wrong[bag]][0]), bags.name(bag))
+        check_proportion(float(proportions[bag][wrong[bag]][0]), bags.name(bag))
     if bags.multiclass and (wrong := ~(np.abs(proportions.sum(axis=1) - 1.0) <= UNIT_SUM)).any():
         name = bags.name(int(np.argmax(wrong)))
         raise InputError(f"y['proportion'] must sum to one, which it does not in bag {name}.")
     if bags.multiclass and not np.isin(bags.labels, (0, *bags.label_values)).all():
         raise InputError(f"y['label'] must be 0 or a number of a class, {bags.label_values}.")
     expected = proportions[place]
-    differs = ~((expected == shares) | np.isnan(expected) & np.isnan(shares)).all(axis=1)
+    differs = ~((expected == p) | np.isnan(expected) & np.isnan(p)).all(axis=1)
     if differs.any():
         name = bags.name(place[np.argmax(differs)])
         raise InputError(
@@ -479,9 +485,9 @@ def _check_values(bags: Bags, shares: Array, place: Indices) -> None:
 
 def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
     """Warn if the number of instances of a bag has changed since the target was made."""
-    if bags.whole.all():
+    if bags.is_whole.all():
         return
-    wrong, fault, preposition = ~bags.whole, "lack", "of"
+    wrong, fault, preposition = ~bags.is_whole, "lack", "of"
     advice = "; propcvx.BagKFold never splits a bag"
     if (bags.sizes > sizes).any():
         wrong, fault, preposition, advice = bags.sizes > sizes, "have too many", "for", JOINED

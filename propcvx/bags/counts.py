@@ -21,7 +21,7 @@ from propcvx.errors import (
 if TYPE_CHECKING:
     from propcvx.bags.bags import Bags
 
-SHARE_UNIT = 2.0**-40
+PROPORTION_UNIT = 2.0**-40
 """Unit to which proportions are rounded, so that 1 - (1 - p) is p."""
 
 COUNT_SLACK = 1e-6
@@ -161,7 +161,7 @@ def check_known(bags: Bags, epsilon: Any = "rounding") -> None:
         return
     (positive, negative), n, p = bags.known_counts, bags.sizes, bags.proportions
     gaps = np.maximum(positive / n - p, p - 1.0 + negative / n)
-    wrong = bags.whole & (n * gaps > 0.5)
+    wrong = bags.is_whole & (n * gaps > 0.5)
     if wrong.any():
         bag = int(np.argmax(wrong))
         raise InputError(
@@ -175,15 +175,17 @@ def sampling_widths(bags: Bags, level: float = SAMPLING_LEVEL) -> Array:
     """Compute the tolerances of :func:`propcvx.sampling_epsilon`, shape (n_bags,)."""
     p, z = bags.proportions, ndtri(0.5 + 0.5 * level)
     widths = np.minimum(z * np.sqrt(p * (1.0 - p) / bags.sizes), 1.0)
-    return np.where(bags.with_share, widths, 1.0)
+    return np.where(bags.has_proportion, widths, 1.0)
 
 
 def _single_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Array, Mask]:
     """Compute each bag's range of counts, the nearest count, and whether it is too far."""
     width = bags.epsilons(epsilon, words=("rounding", "sampling")) * bags.sizes
-    width = np.where(bags.whole, width, np.maximum(width, 0.5))
-    width = np.where(bags.with_share, width + COUNT_SLACK + SHARE_UNIT * bags.sizes, np.inf)
-    target: Array = np.where(bags.with_share, bags.proportions, 0.5) * bags.sizes
+    width = np.where(bags.is_whole, width, np.maximum(width, 0.5))
+    width = np.where(
+        bags.has_proportion, width + COUNT_SLACK + PROPORTION_UNIT * bags.sizes, np.inf
+    )
+    target: Array = np.where(bags.has_proportion, bags.proportions, 0.5) * bags.sizes
     positive, negative = bags.known_counts
     allowed = positive, bags.sizes - negative
     lower = np.clip(np.ceil(target - width), *allowed).astype(np.intp)
@@ -191,7 +193,7 @@ def _single_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Array, M
     nearest = np.clip(np.round(target), *allowed)
     infeasible = np.abs(nearest - target) > width
     if isinstance(epsilon, str):
-        infeasible &= bags.whole & (epsilon != "rounding")
+        infeasible &= bags.is_whole & (epsilon != "rounding")
     return lower, upper, nearest, infeasible
 
 

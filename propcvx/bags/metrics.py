@@ -71,13 +71,13 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
             "y_pred must be a finite number for each instance, above 0 where it is positive, got "
             f"{y_pred!r:.200}; names of classes need a target from a table."
         )
-    if not bags.with_share.any():
+    if not bags.has_proportion.any():
         raise InputError(
             "y_true has no bag with a proportion, so labels have no bag error; give the proportion "
             "of one bag at least, or compare the labels that you know with "
             "sklearn.metrics.accuracy_score."
         )
-    compared, instances = bags.of_shares()
+    compared, instances = bags.select_with_proportion()
     return proportion_error(compared, numbers[instances], by_size=by_size)
 
 
@@ -234,7 +234,7 @@ def _true_and_predicted(
         )
     if bags.multiclass:
         return bags.proportions, bags.means_of(probabilities), bags.sizes
-    bags, instances = bags.of_shares()
+    bags, instances = bags.select_with_proportion()
     positive = bags.means_of(probabilities[instances, None])[:, 0]
     p_true, p_pred = (np.column_stack([1.0 - p, p]) for p in (bags.proportions, positive))
     return p_true, p_pred, bags.sizes
@@ -280,10 +280,10 @@ def least_error_bias(scores: Array, bags: Bags) -> float:
     >>> least_error_bias(np.array([-4.0, -1.0, -2.0, 3.0]), bags)
     3.0
     """
-    counted = bags.with_share & (bags.weights_of_bags > 0.0)
+    counted = bags.has_proportion & (bags.weights_of_bags > 0.0)
     if not counted.any():
         return 0.0
-    bags, instances = bags.only(counted)
+    bags, instances = bags.select(counted)
     scores = scores[instances]
     order = np.argsort(-scores, kind="stable")
     padding = 2.0 * max(MARGIN, float(np.ptp(scores)))

@@ -65,9 +65,9 @@ class BagKFold(BaseCrossValidator):
             Labels are singleton bags.
         groups : ignored
         """
-        index, with_share = _bags_of(y)
+        index, has_proportion = _bags_of(y)
         sizes = np.bincount(index)
-        folds, order = deal_bags(sizes, self.n_splits, self.random_state, with_share)
+        folds, order = deal_bags(sizes, self.n_splits, self.random_state, has_proportion)
         _warn_if_few(len(folds), int(np.bincount(folds).min()))
         for fold in range(self.n_splits):
             yield _halves(index, order, folds == fold)
@@ -139,26 +139,26 @@ class BagShuffleSplit(BagKFold):
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Indices, Indices]]:
         """Yield training and test indices of instances; see :meth:`BagKFold.split`."""
-        index, has_share = _bags_of(y)
-        n_known, n_bags = int(has_share.sum()), len(has_share)
+        index, has_proportion = _bags_of(y)
+        n_known, n_bags = int(has_proportion.sum()), len(has_proportion)
         if n_known < 2:
             raise InputError(
                 "y must have at least 2 bags to hold some out, with a proportion where any has "
                 f"one, got {n_known}."
             )
-        share = check_number("test_size", self.test_size, 0.0, 1.0, closed="right")
-        first = min(max(round(share * n_known), 1), n_known - 1)
-        others = round(share * (n_bags - n_known))
+        fraction = check_number("test_size", self.test_size, 0.0, 1.0, closed="right")
+        first = min(max(round(fraction * n_known), 1), n_known - 1)
+        others = round(fraction * (n_bags - n_known))
         _warn_if_few(n_bags, first + others)
         random = check_random_state(self.random_state)
         for _ in range(check_count("n_splits", self.n_splits)):
             order = random.permutation(n_bags)
-            kinds = order[has_share[order]][:first], order[~has_share[order]][:others]
+            kinds = order[has_proportion[order]][:first], order[~has_proportion[order]][:others]
             yield _halves(index, order, np.isin(np.arange(n_bags), np.concatenate(kinds)))
 
 
 def deal_bags(
-    sizes: Indices, n_splits: int, random_state: Any, with_share: Mask | None = None
+    sizes: Indices, n_splits: int, random_state: Any, has_proportion: Mask | None = None
 ) -> tuple[Indices, Indices]:
     """Assign bags to folds in random order, larger bags first, each to the emptiest fold.
 
@@ -172,7 +172,7 @@ def deal_bags(
         Number of folds, from 2 to the number of bags, or of those with a proportion where there
         are any.
     random_state : int, RandomState or None
-    with_share : bool array of shape (n_bags,), optional
+    has_proportion : bool array of shape (n_bags,), optional
         Mask of the bags with a proportion; by default all.
 
     Returns
@@ -186,16 +186,16 @@ def deal_bags(
         raise InputError(
             f"n_splits must be from 2 to the number of bags ({len(sizes)}), got {n_splits}."
         )
-    has_share = np.ones(len(sizes), dtype=bool) if with_share is None else with_share
-    if has_share.sum() < n_splits:
+    has_proportion = np.ones(len(sizes), dtype=bool) if has_proportion is None else has_proportion
+    if has_proportion.sum() < n_splits:
         raise InputError(
-            f"n_splits must be at most the number of bags with a proportion ({has_share.sum()} of "
-            f"{len(sizes)} bags), as a fold without one has no score, got {n_splits}; use fewer "
-            "splits, or give more proportions."
+            f"n_splits must be at most the number of bags with a proportion "
+            f"({has_proportion.sum()} of {len(sizes)} bags), as a fold without one has no score, "
+            f"got {n_splits}; use fewer splits, or give more proportions."
         )
     shuffled = check_random_state(random_state).permutation(len(sizes))
     doublings = np.floor(np.log2(sizes[shuffled]))
-    largest_first = shuffled[np.lexsort((-doublings, ~has_share[shuffled]))]
+    largest_first = shuffled[np.lexsort((-doublings, ~has_proportion[shuffled]))]
     folds, filled = np.empty(len(sizes), dtype=np.intp), np.zeros(n_splits)
     for bag in largest_first:
         folds[bag] = np.argmin(filled)
@@ -236,5 +236,5 @@ def _bags_of(y: Any) -> tuple[Indices, Mask]:
         return np.arange(len(y)), np.ones(len(y), dtype=bool)
     bags = Bags.from_target(y, table=True)
     index = bags.index
-    with_share = bags.with_share[: index.max() + 1]
-    return index, with_share if with_share.any() else ~with_share
+    has_proportion = bags.has_proportion[: index.max() + 1]
+    return index, has_proportion if has_proportion.any() else ~has_proportion

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propcvx.arrays import Array, Indices, Signs
-from propcvx.checks import as_vector, check_same_order, check_share
+from propcvx.checks import as_vector, check_proportion, check_same_order
 from propcvx.errors import InputError
 
 SHOWN = 5
@@ -143,15 +143,15 @@ def bag_target(
            [0. , 0. , 1. ]])
     """
     check_same_order({"bags": bags, "labels": labels})
-    ids, codes, shares, names = _matched(bags, proportions, classes)
+    ids, codes, p, names = _matched(bags, proportions, classes)
     sizes = np.bincount(codes)
     if names:
         numbers = class_numbers("labels", labels, names, len(codes))
     else:
         numbers = known_labels(labels, len(codes))
     metadata = {"ids": tuple(ids)} | ({"classes": tuple(names)} if names else {})
-    y = np.empty(len(codes), dtype=target_dtype(shares.shape[1:], metadata))
-    y["bag"], y["proportion"], y["size"], y["label"] = codes, shares[codes], sizes[codes], numbers
+    y = np.empty(len(codes), dtype=target_dtype(p.shape[1:], metadata))
+    y["bag"], y["proportion"], y["size"], y["label"] = codes, p[codes], sizes[codes], numbers
     return y
 
 
@@ -182,12 +182,12 @@ def _matched(
         )
     values = [mapping[bag] for bag in ids]
     if any(isinstance(row, Mapping) for row in values):
-        return ids, codes, *_class_shares(ids, values)
-    shares = [
-        np.nan if share is None else check_share(share, repr(bag))
-        for bag, share in zip(ids, values, strict=True)
+        return ids, codes, *_class_proportions(ids, values)
+    p = [
+        np.nan if value is None else check_proportion(value, repr(bag))
+        for bag, value in zip(ids, values, strict=True)
     ]
-    return ids, codes, np.array(shares), []
+    return ids, codes, np.array(p), []
 
 
 _OF_ROWS = (
@@ -239,17 +239,17 @@ def _named_rows(proportions: Any, classes: Any) -> Any:
     return proportions
 
 
-def _class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Array, list[Any]]:
+def _class_proportions(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Array, list[Any]]:
     """Read the ``{class: proportion}`` of bags: an array and the classes, sorted if possible."""
     names = next(list(row) for row in rows if isinstance(row, Mapping))
     if len(names) < 2:
         raise InputError(
-            f"proportions must be of two classes or more, got {names}; one share for each bag is a "
-            f"number, as in the column proportions[{names[0]!r}] of a DataFrame."
+            f"proportions must be of two classes or more, got {names}; one proportion for each "
+            f"bag is a number, as in the column proportions[{names[0]!r}] of a DataFrame."
         )
     with suppress(TypeError):
         names = sorted(names)
-    shares = np.empty((len(ids), len(names)))
+    p = np.empty((len(ids), len(names)))
     for k, (bag, row) in enumerate(zip(ids, rows, strict=True)):
         if not isinstance(row, Mapping) or set(row) != set(names):
             raise InputError(
@@ -258,17 +258,17 @@ def _class_shares(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Array, 
                 "the instances of a bag whose proportions are not known."
             )
         cells = {f"{bag!r}, class {name!r}": row[name] for name in names}
-        shares[k] = [check_share(share, cell, optional=False) for cell, share in cells.items()]
-        if abs(fsum(shares[k]) - 1.0) > UNIT_SUM:
+        p[k] = [check_proportion(value, cell, optional=False) for cell, value in cells.items()]
+        if abs(fsum(p[k]) - 1.0) > UNIT_SUM:
             raise InputError(
-                f"proportions must sum to one in every bag, got {fsum(shares[k]):g} in bag {bag!r} "
+                f"proportions must sum to one in every bag, got {fsum(p[k]):g} in bag {bag!r} "
                 f"over the classes {names}; rounded rows of a DataFrame sum to one after "
                 "proportions.div(proportions.sum(axis=1), axis=0)."
             )
-    nowhere = [name for name, column in zip(names, shares.T, strict=True) if not column.any()]
+    nowhere = [name for name, column in zip(names, p.T, strict=True) if not column.any()]
     if nowhere:
         raise InputError(f"proportions are 0 in every bag for {nowhere}; leave these classes out.")
-    return shares, [name.item() if isinstance(name, np.generic) else name for name in names]
+    return p, [name.item() if isinstance(name, np.generic) else name for name in names]
 
 
 def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:

@@ -167,19 +167,19 @@ def certify(
     check_number("tol", tol, low=0.0, closed="left")
     check_number("time_limit", time_limit, low=0.0)
     method = KernelMethod(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
-    data = TrainingData.of(method, X, y)
+    data = TrainingData.from_arrays(method, X, y)
     loss, weights = _checked_term(data.bags, epsilon, loss, C_p, bag_weights)
     feature_map = data.feature_map(method)
-    features, _ = feature_map.lifted(intercept)
+    features, _ = feature_map.with_intercept(intercept)
     problem = LabelingProblem(data.bags, C, weights, loss, features=features)
     if problem.least_cost < 0.0:
         raise InputError(f"loss must not be negative, as gaps are relative, got {loss!r:.200}.")
     bounds, least_cost = find_bounds(bounds, problem), problem.least_cost
-    share = feature_map.share_of_bounds(C)
+    fraction = feature_map.bound_factor(C)
     bar = tqdm(desc="nodes", disable=not verbose)
     with bar, one_thread(len(features)):
         interval = Interval(tol, time_limit, callback, progress=bar)
-        interval.gram_lower = lambda lower: lower - (1.0 - share) * max(lower - least_cost, 0.0)
+        interval.gram_lower = lambda lower: lower - (1.0 - fraction) * max(lower - least_cost, 0.0)
         search = SwapSearch.from_problem(problem, interval)
         work = _Certification(search)
         reason = work.run(bounds, start, check_random_state(random_state))

@@ -62,12 +62,12 @@ class SmoothBound:
 
     def pack(self, multipliers: Multipliers) -> Array:
         """Convert multipliers to a vector."""
-        roots, share = np.linalg.cholesky(multipliers.squares), self._share
-        linear, prices = multipliers.linear / np.sqrt(share), multipliers.prices / share
+        roots, fraction = np.linalg.cholesky(multipliers.squares), self._fraction
+        linear, prices = multipliers.linear / np.sqrt(fraction), multipliers.prices / fraction
         return _packed(roots, linear, prices)
 
     @property
-    def _share(self) -> float:
+    def _fraction(self) -> float:
         """Size of the value of one block."""
         return self.unit / len(self.partition.blocks)
 
@@ -78,20 +78,20 @@ class SmoothBound:
 
     def __call__(self, vector: Array) -> tuple[float, Array]:
         """Compute minus the smoothed bound and its gradient, in units of the value."""
-        (roots, linear, prices), share = self._unpack(vector), self._share
+        (roots, linear, prices), fraction = self._unpack(vector), self._fraction
         inverse = np.linalg.inv(np.linalg.cholesky(np.einsum("kij,klj->il", roots, roots)))
         pure = inverse @ roots
         squares = pure @ pure.transpose(0, 2, 1)
         mixed = (1.0 - EQUAL) * squares + EQUAL * np.eye(len(inverse)) / len(roots)
-        linear = (linear - linear.mean(axis=0)) * np.sqrt(share)
-        multipliers = Multipliers(mixed, self.best.shares, linear, prices * share)
+        linear = (linear - linear.mean(axis=0)) * np.sqrt(fraction)
+        multipliers = Multipliers(mixed, self.best.fractions, linear, prices * fraction)
         smooth, slopes = self._evaluate(multipliers)
         by_squares = (1.0 - EQUAL) * slopes.squares
         moved = np.tril(np.einsum("kij,kjl->il", by_squares, squares))
         moved[np.diag_indices_from(moved)] *= 0.5  # L moves by L times this part of L^-1 dS L^-T
         by_squares = inverse.T @ (by_squares - moved - moved.T) @ inverse
-        by_linear = (slopes.linear - slopes.linear.mean(axis=0)) * np.sqrt(share)
-        gradient = _packed(2.0 * by_squares @ roots, by_linear, slopes.prices * share)
+        by_linear = (slopes.linear - slopes.linear.mean(axis=0)) * np.sqrt(fraction)
+        gradient = _packed(2.0 * by_squares @ roots, by_linear, slopes.prices * fraction)
         return -smooth / self.unit, -gradient / self.unit
 
     def _evaluate(self, multipliers: Multipliers) -> tuple[float, Multipliers]:

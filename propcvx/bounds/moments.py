@@ -61,7 +61,7 @@ class Multipliers:
     ----------
     squares : array of shape (K, q, q)
         :math:`A_k` in the first q features.
-    shares : array of shape (K,)
+    fractions : array of shape (K,)
         :math:`s_k`, with :math:`A_k = s_k I` in all other features.
     linear : array of shape (K, rank)
         :math:`l_k`.
@@ -70,7 +70,7 @@ class Multipliers:
     """
 
     squares: Array
-    shares: Array
+    fractions: Array
     linear: Array
     prices: Array
 
@@ -84,11 +84,11 @@ class Multipliers:
 
     def merge(self, groups: Sequence[Sequence[int]]) -> Multipliers:
         """Sum multipliers over merged blocks, which makes the bound no smaller."""
-        squares, shares, linear = (
+        squares, fractions, linear = (
             np.array([part[list(group)].sum(axis=0) for group in groups])
-            for part in (self.squares, self.shares, self.linear)
+            for part in (self.squares, self.fractions, self.linear)
         )
-        return Multipliers(squares, shares, linear, self.prices)
+        return Multipliers(squares, fractions, linear, self.prices)
 
 
 class PieceProblem:
@@ -104,7 +104,7 @@ class PieceProblem:
     ) -> None:
         self.partition, self.block = partition, block or partition.blocks[k]
         self.factor = np.linalg.cholesky(multipliers.squares[k]).astype(float, copy=False)
-        self.scale = float(np.sqrt(multipliers.shares[k]))
+        self.scale = float(np.sqrt(multipliers.fractions[k]))
         self.linear, q = multipliers.linear[k], len(self.factor)
         rows = np.vstack([self.block.features, self.linear])
         rows = np.hstack([np.linalg.solve(self.factor, rows[:, :q].T).T, rows[:, q:] / self.scale])

@@ -19,7 +19,7 @@ from propcvx.bounds.interval import Interval
 from propcvx.bounds.problem import LabelingProblem
 from propcvx.errors import SolverError
 from propcvx.solvers import Solve
-from propcvx.svm.step import MOST_REMEMBERED, LabelingSVM, Separator, bits_of, improved, is_better
+from propcvx.svm.step import MAX_CACHED, LabelingSVM, Separator, bits_of, improve, is_better
 
 IDLE = 15
 """Number of descents in a row without a better labeling after which the search ends, first of
@@ -52,21 +52,21 @@ class SwapSearch:
         """Build a search with SVMs to this relative gap."""
         return cls(problem, interval, LabelingSVM(problem.features, problem.C, Solve(tol=tol)))
 
-    def search(self, random: RandomState, share: float = 1.0) -> None:
+    def search(self, random: RandomState, fraction: float = 1.0) -> None:
         """Descend from random directions, then hop from the best labeling.
 
         The search ends after ``IDLE`` descents of either kind without success, when the interval is
         closed, or when a fraction of the time is over.
         """
-        self._run(self._from_directions(random), share)
+        self._run(self._from_directions(random), fraction)
         if self.interval.labeling is not None:
-            self._run(self.hops(self.plane(self.interval.labeling), random), share)
+            self._run(self.hops(self.plane(self.interval.labeling), random), fraction)
 
     def plane(self, labeling: Array) -> Separator:
         """Return the SVM of a labeling."""
         key = bits_of(labeling)
         separator = self.separators.get(key) or self._solve(labeling)
-        if len(labeling) <= MOST_REMEMBERED:
+        if len(labeling) <= MAX_CACHED:
             self.separators[key] = separator
         self.interval.offer("swap search", labeling, separator.value)
         return separator
@@ -74,11 +74,11 @@ class SwapSearch:
     def value(self, labeling: Array) -> float:
         """Compute the value of a labeling from any source; minus infinity if solvers fail."""
         try:
-            return float(self.svm.solved(labeling).value + self.problem.cost(labeling))
+            return float(self.svm.separate(labeling).value + self.problem.cost(labeling))
         except SolverError:
             return -np.inf
 
-    def solved(self, labeling: Array) -> Separator:
+    def separate(self, labeling: Array) -> Separator:
         """Return the SVM of a labeling, or raise an error when time is over."""
         self.interval.check_time()
         return self.plane(labeling)
@@ -100,7 +100,7 @@ class SwapSearch:
 
     def descend(self, labeling: Array) -> Separator:
         """Alternate and move from a labeling until neither decreases the value."""
-        best = self.alternate(self.solved(labeling))
+        best = self.alternate(self.separate(labeling))
         while (moved := self._better_move(best)) is not None:
             best = self.alternate(moved)
         return best
@@ -109,9 +109,9 @@ class SwapSearch:
         """Alternate between labels and separator while the value decreases."""
 
         def step(best: Separator) -> Separator:
-            return self.solved(self.problem.best_labeling(best.scores, ties=best.ties))
+            return self.separate(self.problem.best_labeling(best.scores, ties=best.ties))
 
-        return improved(start, step)
+        return improve(start, step)
 
     def hops(self, best: Separator, random: RandomState) -> Iterator[Separator]:
         """Relabel one or two bags and descend, and yield the best separator after each hop."""
@@ -139,7 +139,7 @@ class SwapSearch:
             moved = swaps[place] if place < len(swaps) else flips[place - len(swaps)]
             labeling = best.labeling.copy()
             labeling[moved] *= -1.0
-            other = self.solved(labeling)
+            other = self.separate(labeling)
             if is_better(other.value, best.value):
                 return other
         return None
@@ -147,7 +147,7 @@ class SwapSearch:
     def _solve(self, labeling: Array) -> Separator:
         cost = self.problem.cost(labeling)
         try:
-            solved = self.svm.solved(labeling)
+            solved = self.svm.separate(labeling)
         except SolverError:  # the objective at w = 0 is an upper bound, too
             n, rank = self.problem.features.shape
             zero, zeros = np.zeros(rank), np.zeros(n)
@@ -160,9 +160,9 @@ class SwapSearch:
             weights = random.normal(size=self.problem.features.shape[1])
             yield self.descend(self.problem.best_labeling(self.problem.features @ weights))
 
-    def _run(self, descents: Iterator[Separator], share: float) -> None:
+    def _run(self, descents: Iterator[Separator], fraction: float) -> None:
         """Descend until it no longer helps, the interval is closed, or time is over."""
-        limit, best, idle = share * self.interval.time_limit, np.inf, 0
+        limit, best, idle = fraction * self.interval.time_limit, np.inf, 0
         for plane in descents:
             idle = 0 if is_better(plane.value, best) else idle + 1
             best = min(plane.value, best)

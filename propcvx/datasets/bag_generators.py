@@ -142,8 +142,8 @@ def bags_with_proportions(
     negative = random.permutation(np.flatnonzero(~is_positive))
     members: list[Indices] = []
     while True:
-        share = check_number("draw", draw(random), 0.0, 1.0, closed="both")
-        count = round(share * size)
+        p = check_number("draw", draw(random), 0.0, 1.0, closed="both")
+        count = round(p * size)
         if count > len(positive) or size - count > len(negative):
             break
         members.append(np.concatenate([positive[:count], negative[: size - count]]))

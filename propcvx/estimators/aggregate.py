@@ -153,7 +153,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
         tol = check_number("tol", self.tol, low=0.0, closed="left")
         limits: Any = {"tol": tol, "max_iter": check_count("max_iter", self.max_iter)}
         rows, likelihood, mean, unit = self._standardize(feature_map, bags)
-        if equal := self._warn_if_equal_shares(likelihood.feasible.bags):
+        if equal := self._warn_if_equal_proportions(likelihood.feasible.bags):
             rows = np.zeros_like(rows)
         if equal or (isinstance(self.solver, str) and self.solver == "auto"):
             result = maximize_directly(rows, likelihood, ridge, **limits)
@@ -210,7 +210,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
 
         Returns
         -------
-        shares : array of shape (n_instances,)
+        rates : array of shape (n_instances,)
         """
         sample, random = copy(self), check_random_state(random_state)
         covariance: Any = self.covariance_

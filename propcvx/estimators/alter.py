@@ -26,7 +26,7 @@ from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES, InstanceLoss, Propo
 from propcvx.solvers.table import TEACHING_SIZE
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.problem import PropSVM
-from propcvx.svm.step import RememberedStep, svm_step
+from propcvx.svm.step import CachedStep, svm_step
 from propcvx.svm.training import proportion_term
 
 RATIO = 10.0
@@ -188,10 +188,10 @@ class AlterPropSVM(BagClassifier):
         features, random = feature_map.features, check_random_state(self.random_state)
         problem = self._problem(bags, features)
         starts = starts_of(self.init, self.n_init, self.annealing, problem.bags, problem.C)
-        step = svm_step(features, problem.instance_loss, self._solve, feature_map.solved)
+        step = svm_step(features, problem.instance_loss, self._solve, feature_map.cache)
         loop = partial(alternate, problem, step, tol=self.tol, max_iter=self.max_iter)
         seeds = [random.randint(2**31) for _ in starts]
-        shared = isinstance(step, RememberedStep) and len(features) <= TEACHING_SIZE[0]
+        shared = isinstance(step, CachedStep) and len(features) <= TEACHING_SIZE[0]
         is_sequential = len(starts) == 1 or shared
         results = Parallel(n_jobs=1 if is_sequential else self.n_jobs, return_as="generator")(
             delayed(_descent)(start, seed, problem, features, loop)
@@ -292,14 +292,14 @@ def _size(scores: Array, bags: Bags) -> float:
     return float(np.sqrt(np.average(np.square(scores), weights=bags.relative_weights)))
 
 
-def _average(result: Fitted, first: Fitted, share: float, features: Array, bags: Bags) -> Fitted:
+def _average(result: Fitted, first: Fitted, fraction: float, features: Array, bags: Bags) -> Fitted:
     """Average the scores of a classifier with the scores of another, scaled to the same size.
 
     Parameters
     ----------
     result, first : Fitted
         The classifier and the start.  If all scores of either are 0, return the classifier.
-    share : float
+    fraction : float
         Weight of the start in the mean.
     features : array
     bags : Bags
@@ -307,6 +307,8 @@ def _average(result: Fitted, first: Fitted, share: float, features: Array, bags:
     size, size_of_first = (_size(fit.scores(features), bags) for fit in (result, first))
     if not size or not size_of_first:
         return result
-    times = share * size / size_of_first
-    weights = (1.0 - share) * result.weights + times * first.weights
-    return replace(result, weights=weights, bias=(1.0 - share) * result.bias + times * first.bias)
+    times = fraction * size / size_of_first
+    weights = (1.0 - fraction) * result.weights + times * first.weights
+    return replace(
+        result, weights=weights, bias=(1.0 - fraction) * result.bias + times * first.bias
+    )

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from propcvx.bags.bags import Bags
 from propcvx.bags.targets import as_mapping, some_of
-from propcvx.checks import as_vector, check_number, check_same_order, check_share
+from propcvx.checks import as_vector, check_number, check_proportion, check_same_order
 from propcvx.errors import InputError
 from propcvx.estimators.ecological import EcologicalRegression
 from propcvx.estimators.means import InvCal
@@ -111,10 +111,10 @@ class BagMeans:
         means: Any = np.vstack([np.asarray(table.means) for table in tables])
         if hasattr(tables[0].means, "columns"):
             means = type(tables[0].means)(means, columns=tables[0].means.columns)
-        shares = np.concatenate([bags.proportions for bags in all_bags])
+        proportions = np.concatenate([bags.proportions for bags in all_bags])
         return cls(
             means,
-            [None if np.isnan(share) else share for share in shares],
+            [None if np.isnan(p) else p for p in proportions],
             np.concatenate([bags.sizes for bags in all_bags]),
             [(place, name) for place, table in enumerate(tables) for name in table.names],
             np.concatenate([bags.mean_weight * bags.weights_of_bags for bags in all_bags]),
@@ -129,13 +129,13 @@ class BagMeans:
     def bags(self) -> Bags:
         """The bags, in the order of the rows."""
         pairs = zip(self._column("proportions"), map(repr, self.names), strict=True)
-        shares = [np.nan if share is None else check_share(share, bag) for share, bag in pairs]
+        proportions = [np.nan if p is None else check_proportion(p, bag) for p, bag in pairs]
         sizes = np.asarray(self._column("sizes"), dtype=np.float64)
         if self.weights is None:
-            return Bags.of_rows(self.names, np.array(shares), sizes, sizes)
+            return Bags.from_rows(self.names, np.array(proportions), sizes, sizes)
         masses = sizes * np.asarray(self._column("weights"), dtype=np.float64)
         mean = float(masses.sum() / sizes.sum())
-        bags = Bags.of_rows(self.names, np.array(shares), sizes, masses / mean)
+        bags = Bags.from_rows(self.names, np.array(proportions), sizes, masses / mean)
         return replace(bags, mean_weight=mean)
 
     def _column(self, argument: str) -> Any:
@@ -219,7 +219,7 @@ def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
             "(sklearn.kernel_approximation.Nystroem, RBFSampler)."
         )
     warn_if_unscaled(means)
-    result = estimator._run(FeatureMap(Kernel(), means), table.bags.with_rounded_shares())
+    result = estimator._run(FeatureMap(Kernel(), means), table.bags.round_proportions())
     estimator._store_plane(np.array([-1, 1]), result)
     estimator._warn_if_inaccurate(means)
     if result.exception is not None:

@@ -109,7 +109,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         >>> bool(np.allclose(first.decision_function(X), second.decision_function(X), atol=1e-4))
         True
         """
-        return self._fit_to(TrainingData.of(self, X, y, sample_weight))
+        return self._fit_to(TrainingData.from_arrays(self, X, y, sample_weight))
 
     def _fit_to(self, data: TrainingData) -> BagClassifier:
         """Run the method on data that other fits may share, and store the result."""
@@ -355,12 +355,12 @@ def warn_if_poor(bags: Bags, scores: Array) -> None:
     The fraction of labels by which a bag misses its proportion is a lower bound on its error.  The
     error of predicting the majority class for all instances is the minority fraction.
     """
-    bags, instances = bags.of_shares()
-    labels, shares, masses = scores[instances] > 0.0, bags.proportions, bags.masses
+    bags, instances = bags.select_with_proportion()
+    labels, p, masses = scores[instances] > 0.0, bags.proportions, bags.masses
     if bags.sizes.max() == 1 or not masses.any():
         return
-    error = float(np.average(np.abs(bags.proportions_of(labels) - shares), weights=masses))
-    minority = float(np.average(np.array([shares, 1.0 - shares]), axis=1, weights=masses).min())
+    error = float(np.average(np.abs(bags.proportions_of(labels) - p), weights=masses))
+    minority = float(np.average(np.array([p, 1.0 - p]), axis=1, weights=masses).min())
     facts = []
     if labels.all() or not labels.any():
         facts.append(
@@ -421,7 +421,7 @@ def fit_grid(
             "estimator must be one of propcvx's, whose features a grid shares; GridSearchCV takes "
             f"any, got {estimator!r:.200}."
         )
-    data = TrainingData.of(clone(estimator), X, y, sample_weight)
+    data = TrainingData.from_arrays(clone(estimator), X, y, sample_weight)
     fitted: dict[tuple[Any, ...], BagClassifier] = {}
     for parameters in ParameterGrid(grid):
         model = clone(estimator).set_params(**parameters)

@@ -57,7 +57,7 @@ class Calibration:
     @classmethod
     def from_bags(cls, scores: Array, bags: Bags) -> Calibration:
         """Build from the scores of all instances and the bags that have a proportion."""
-        bags, instances = bags.of_shares()
+        bags, instances = bags.select_with_proportion()
         return cls(scores[instances], bags.index, bags.proportions)
 
     @cached_property
@@ -66,10 +66,10 @@ class Calibration:
 
         If all proportions or all scores are equal, the bags do not identify a, and it is 0.
         """
-        sizes, shares = np.bincount(self.index), self.shares
-        overall = float(sizes @ shares / sizes.sum())
+        sizes, targets = np.bincount(self.index), self.targets
+        overall = float(sizes @ targets / sizes.sum())
         center, spread = self.scores.mean(), self.scores.std()
-        if np.ptp(shares) <= ROUNDING or spread <= ROUNDING * np.abs(self.scores).max():
+        if np.ptp(targets) <= ROUNDING or spread <= ROUNDING * np.abs(self.scores).max():
             return 0.0, float(logit(overall))
         scores, steepest = (self.scores - center) / spread, self.steepest * spread
         threshold = np.quantile(scores, 1.0 - overall)
@@ -77,7 +77,7 @@ class Calibration:
             minimize(
                 _deviance,
                 [slope, -slope * threshold],
-                (scores, self.index, shares, sizes),
+                (scores, self.index, targets, sizes),
                 method="L-BFGS-B",
                 jac=True,
                 bounds=[(0.0, steepest), (None, None)],
@@ -120,11 +120,11 @@ class Calibration:
         return sizes, means, scatter, float(sizes @ (self.proportions * (1.0 - self.proportions)))
 
     @property
-    def shares(self) -> Array:
+    def targets(self) -> Array:
         """The proportions that the curve is fitted to."""
-        sizes, share = np.bincount(self.index), self.proportions
-        positive, negative = sizes @ share, sizes @ (1.0 - share)
-        return share * (positive + 1.0) / (positive + 2.0) + (1.0 - share) / (negative + 2.0)
+        sizes, p = np.bincount(self.index), self.proportions
+        positive, negative = sizes @ p, sizes @ (1.0 - p)
+        return p * (positive + 1.0) / (positive + 2.0) + (1.0 - p) / (negative + 2.0)
 
     def probabilities(self, scores: Array) -> Array:
         """Compute the probabilities of the negative and positive class, shape (n_instances, 2)."""
@@ -141,12 +141,12 @@ class Calibration:
 
 
 def _deviance(
-    curve: Array, scores: Array, index: Indices, shares: Array, sizes: Indices
+    curve: Array, scores: Array, index: Indices, targets: Array, sizes: Indices
 ) -> tuple[float, Array]:
     """Compute the binomial deviance per instance, up to a constant, and its gradient."""
     values = curve[0] * scores + curve[1]
     positive, negative = expit(values), expit(-values)
     p, q = (np.maximum(np.bincount(index, part) / sizes, TINY) for part in (positive, negative))
-    deviance = -sizes @ (shares * np.log(p) + (1.0 - shares) * np.log(q))
-    slopes = ((1.0 - shares) / q - shares / p)[index] * positive * negative
+    deviance = -sizes @ (targets * np.log(p) + (1.0 - targets) * np.log(q))
+    slopes = ((1.0 - targets) / q - targets / p)[index] * positive * negative
     return float(deviance) / len(scores), np.array([slopes @ scores, slopes.sum()]) / len(scores)

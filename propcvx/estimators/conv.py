@@ -167,12 +167,12 @@ class ConvPropSVM(BagClassifier):
         check_choice("bias", self.bias, ("bags", "none"))
         source, method = f"relaxation {name_of(self.relaxation)}", find_relaxation(self.relaxation)
         rounding = resolve("rounding", self.rounding, ROUNDINGS, "__call__")
-        features, mean = feature_map.lifted(self.intercept, bags.weights)
+        features, mean = feature_map.with_intercept(self.intercept, bags.weights)
         feasible = FeasibleLabelings.from_bags(bags, self.epsilon)
         weights = 1.0 if bags.weights is None else bags.weights
         C = self.C_ * bags.mean_weight * weights
         multiple = float(np.mean(np.square(weights)))
-        share = feature_map.share_of_bounds(float(np.max(C)), multiple)
+        fraction = feature_map.bound_factor(float(np.max(C)), multiple)
         labelings: list[Array] = []
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
 
@@ -186,7 +186,7 @@ class ConvPropSVM(BagClassifier):
 
             result = method.relax(features, feasible, C, solve=self._solve, on_round=on_round)
         check_result(source, result, feasible)
-        result = replace(result, lower=share * result.lower)
+        result = replace(result, lower=fraction * result.lower)
         separator = rounding(result, features, feasible, C)
         check_fields(
             "rounding", separator, {"labeling": features.shape[:1], "weights": features.shape[1:]}

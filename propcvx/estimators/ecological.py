@@ -86,7 +86,7 @@ class EcologicalRegression(BagMeanClassifier):
     ----------
     ridge_ : float
         The strength :math:`\rho` that was used; only with two classes.  With more, all have one.
-    least_share_ : float
+    min_probability_ : float
         Smallest fitted probability before normalization; smaller values are raised to it.  It is
         :math:`1 / (K + J)` with K bags and J classes, Laplace's rule of succession.
     posterior_ : Posterior or None
@@ -127,11 +127,11 @@ class EcologicalRegression(BagMeanClassifier):
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         features, bags, all_bags = self._training_bags(feature_map, bags)
         weights, p = self._loss_weights(all_bags), bags.proportions
-        equal = self._warn_if_equal_shares(bags)
+        equal = self._warn_if_equal_proportions(bags)
         means = bags.means_of(features)
         center = weights @ means / weights.sum()
         posterior = self._posterior(means - center, p[:, None], weights, all_bags)
-        self.ridge_, self.least_share_ = posterior.most_probable, posterior.least_share
+        self.ridge_, self.min_probability_ = posterior.most_probable, posterior.min_probability
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         basis, posed = np.linalg.qr((means - center).T) if wide else (None, None)
         program = ecological_regression(means - center if posed is None else posed.T, weights)
@@ -149,14 +149,16 @@ class EcologicalRegression(BagMeanClassifier):
             self._training_bags(feature_map, bags.against_rest(k)) for k in bags.label_values
         ]
         features, first, all_bags = classes[0]
-        shares = np.column_stack([class_bags.proportions for _, class_bags, _ in classes])
+        proportions = np.column_stack([class_bags.proportions for _, class_bags, _ in classes])
         means, weights = first.means_of(features), self._loss_weights(all_bags)
         center = weights @ means / weights.sum()
-        posterior = self._posterior(means - center, shares, weights, all_bags)
-        self.least_share_ = posterior.least_share
+        posterior = self._posterior(means - center, proportions, weights, all_bags)
+        self.min_probability_ = posterior.min_probability
         return clone(self).set_params(ridge=posterior.most_probable)
 
-    def _posterior(self, centered: Array, shares: Array, weights: Array, bags: Bags) -> Posterior:
+    def _posterior(
+        self, centered: Array, proportions: Array, weights: Array, bags: Bags
+    ) -> Posterior:
         """Compute the posterior of the plane over the candidate strengths."""
         if not isinstance(self.ridge, str):
             strengths = np.array([check_number("ridge", self.ridge, low=0.0, closed="left")])
@@ -166,7 +168,7 @@ class EcologicalRegression(BagMeanClassifier):
             raise InputError(
                 f"ridge must be a number of at least 0 or 'evidence', got {self.ridge!r}."
             )
-        repeats = bags.mean_weight * bags.weights_of_bags[bags.with_share][weights > 0.0]
+        repeats = bags.mean_weight * bags.weights_of_bags[bags.has_proportion][weights > 0.0]
         n_bags = max(len(repeats), float(repeats.sum()))
         if n_bags > MANY_REPEATS * len(repeats) and bags.sizes.max() > 1:
             warn(
@@ -174,14 +176,14 @@ class EcologicalRegression(BagMeanClassifier):
                 "small and intervals are too narrow; divide weights of a survey by their mean.",
                 PropCVXWarning,
             )
-        return Posterior.from_means(centered, shares, weights, n_bags, strengths)
+        return Posterior.from_means(centered, proportions, weights, n_bags, strengths)
 
     def predict_proba(self, X: Any) -> Array:
         """Predict class probabilities from the regression, clipped from below and normalized.
 
-        Values below ``least_share_`` are raised to it.  With two classes, if the values vary more
-        inside the training bags than labels can, the probability is a logistic curve of the score,
-        as in the other methods.
+        Values below ``min_probability_`` are raised to it.  With two classes, if the values vary
+        more inside the training bags than labels can, the probability is a logistic curve of the
+        score, as in the other methods.
 
         Parameters
         ----------
@@ -196,8 +198,8 @@ class EcologicalRegression(BagMeanClassifier):
         if calibration is not None and calibration.wider_than_labels:
             return calibration.probabilities(scores)
         scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-        shares = np.maximum(scores + 0.5, self.least_share_)
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        rates = np.maximum(scores + 0.5, self.min_probability_)
+        return np.asarray(rates / rates.sum(axis=1, keepdims=True))
 
     @available_if(lambda model: getattr(model, "posterior_", None) is not None)
     def sample_probabilities(
@@ -218,7 +220,7 @@ class EcologicalRegression(BagMeanClassifier):
 
         Returns
         -------
-        shares : array of shape (n_instances,)
+        rates : array of shape (n_instances,)
         """
         posterior: Any = self.posterior_
         sample, calibration = copy(self), getattr(self, "_calibration", None)
@@ -257,7 +259,7 @@ class Posterior:
         The residual sum of squares of the proportions.
     n_bags : float
         The number of bags, or the sum of the mean weights of their instances if it is larger.
-    share, weight : float
+    overall, weight : float
         The mean proportion, and the sum of the weights.
     center : array of shape (rank,), or None
         The mean of the bag means.
@@ -270,17 +272,17 @@ class Posterior:
     projected: Array
     rest: float
     n_bags: float
-    share: float
+    overall: float
     weight: float
     center: Array | None = None
 
     @classmethod
     def from_means(
-        cls, centered: Array, shares: Array, weights: Array, n_bags: float, strengths: Array
+        cls, centered: Array, proportions: Array, weights: Array, n_bags: float, strengths: Array
     ) -> Posterior:
         """Build from centered bag means, proportions of the classes, and weights of the bags."""
-        roots, mean = np.sqrt(weights)[:, None], weights @ shares / weights.sum()
-        rows, varied = roots * centered, roots * (shares - mean)
+        roots, mean = np.sqrt(weights)[:, None], weights @ proportions / weights.sum()
+        rows, varied = roots * centered, roots * (proportions - mean)
         vectors, singular, right = np.linalg.svd(rows, full_matrices=False)
         rounding = np.finfo(float).eps * max(rows.shape) * singular.max(initial=0.0)
         rank = int(np.sum(singular > rounding))
@@ -318,7 +320,7 @@ class Posterior:
         return self.log_evidence(self.strengths * self.unit) + prior
 
     @property
-    def least_share(self) -> float:
+    def min_probability(self) -> float:
         """The probability of a class that was not seen, by Laplace's rule of succession."""
         return 1.0 / (self.n_bags + max(self.projected.shape[1], 2))
 
@@ -340,7 +342,7 @@ class Posterior:
         w = self.right.T @ (means + deviation / np.sqrt(curvatures) * projection)
         if ridge > 0.0:
             w += deviation / np.sqrt(ridge) * (normal - self.right.T @ projection)
-        b = self.share + deviation / np.sqrt(self.weight) * random.normal() - self.center @ w
+        b = self.overall + deviation / np.sqrt(self.weight) * random.normal() - self.center @ w
         return w[None], np.array([b - 0.5])
 
 

@@ -165,7 +165,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
     bags = Bags.from_target(y)
     check_same_length(X, y)
     check_same_order({"X": X, "y": y})
-    proportions, sizes = bags.proportions[bags.with_share], bags.sizes[bags.with_share]
+    proportions, sizes = bags.proportions[bags.has_proportion], bags.sizes[bags.has_proportion]
     if len(proportions) < 2:
         raise InputError(f"y must have at least 2 bags with a proportion, got {len(proportions)}.")
     everything, held_out = np.arange(len(y)), np.full(len(y), 0.5)
@@ -175,7 +175,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
         positive, probabilities = predict_held_out(model, X, y, everything, everything)
         for train, test in folds.split(X, y) if informative else ():
             held_out[test] = predict_held_out(model, X, y[train], train, test)[1]
-    means = (bags.membership @ held_out)[bags.with_share] / sizes
+    means = (bags.membership @ held_out)[bags.has_proportion] / sizes
     slope, error = _slope(means, proportions, sizes)
     center = probabilities.mean()
     shrunk = center + _factor(slope, error) * (probabilities - center)

@@ -41,7 +41,7 @@ class OneProgramClassifier(BagClassifier):
     def _training_bags(self, feature_map: FeatureMap, bags: Bags) -> tuple[Array, Bags, Bags]:
         """Return features and bags with a proportion, known labels as singletons; and all bags."""
         all_bags = bags.isolate_known_labels()
-        training_bags, instances = all_bags.of_shares()
+        training_bags, instances = all_bags.select_with_proportion()
         if not training_bags.n_bags:
             raise InputError(
                 f"{type(self).__name__} needs a bag with a proportion or a known label, got none."
@@ -67,7 +67,7 @@ class OneProgramClassifier(BagClassifier):
         labeling = np.where(features @ weights + bias > 0, 1.0, -1.0)
         return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
 
-    def _warn_if_equal_shares(self, bags: Bags) -> bool:
+    def _warn_if_equal_proportions(self, bags: Bags) -> bool:
         """Warn if all bags have the same proportion, and return whether they do."""
         equal = bool(np.ptp(bags.proportions) == 0.0)
         if equal:
@@ -94,7 +94,7 @@ class BagMeanClassifier(OneProgramClassifier):
         It is the bag's weight times the mean weight of its instances.
         """
         weights = bag_weights(self.bag_weights, bags) * bags.weights_of_bags
-        return weights[bags.with_share]
+        return weights[bags.has_proportion]
 
 
 @dataclass(eq=False, repr=False)
@@ -335,12 +335,12 @@ class InvCal(BagMeanClassifier):
                 f"epsilon={self.epsilon!r} is in units of the proportion, and epsilon in units of "
                 "the score where scaled_epsilon=False; set scaled_epsilon=True."
             )
-        return bags.epsilons(self.epsilon, high=np.inf)[bags.with_share]
+        return bags.epsilons(self.epsilon, high=np.inf)[bags.has_proportion]
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         features, bags, all_bags = self._training_bags(feature_map, bags)
         loss_weights, epsilons = self._loss_weights(all_bags), self._epsilons(all_bags)
-        equal = self._warn_if_equal_shares(bags)
+        equal = self._warn_if_equal_proportions(bags)
         means = bags.means_of(features)
 
         def scale() -> float:

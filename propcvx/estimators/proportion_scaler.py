@@ -78,7 +78,7 @@ class ProportionScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_number("power", self.power, low=0.0, closed="left")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        bags, instances = Bags.from_target(y).of_shares()
+        bags, instances = Bags.from_target(y).select_with_proportion()
         check_same_length(X, y)
         dense = X[instances].toarray() if sp.issparse(X) else X[instances]
         weights = correlations(bags, dense) ** self.power
@@ -103,11 +103,11 @@ class ProportionScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 def correlations(bags: Bags, X: Array) -> Array:
     """Compute each column's absolute correlation of bag means and proportions; 0 without spread."""
-    shares = bags.sizes / bags.sizes.sum()
+    fractions = bags.sizes / bags.sizes.sum()
     means, p = bags.means_of(X), bags.proportions
-    deviations, gaps = means - shares @ means, p - shares @ p
-    spread = np.sqrt(shares @ np.square(deviations))
+    deviations, gaps = means - fractions @ means, p - fractions @ p
+    spread = np.sqrt(fractions @ np.square(deviations))
     some = spread > ROUNDING * np.abs(means).max(axis=0, initial=0.0)
-    total = spread * np.sqrt(shares @ np.square(gaps))
-    products = np.abs((shares * gaps) @ deviations)
+    total = spread * np.sqrt(fractions @ np.square(gaps))
+    products = np.abs((fractions * gaps) @ deviations)
     return np.divide(products, total, out=np.zeros_like(total), where=some & (total > 0.0))

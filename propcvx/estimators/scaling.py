@@ -34,7 +34,7 @@ def weight_of_hinge(C: Any, features: Array, bags: Bags) -> float:
 
 def known_variance(features: Array, bags: Bags) -> float:
     """Compute the total variance of the instances with a known label or a bag with a proportion."""
-    instances = np.unique(bags.isolate_known_labels().of_shares()[1])
+    instances = np.unique(bags.isolate_known_labels().select_with_proportion()[1])
     return total_variance(features[instances], bags.relative_weights[instances])
 
 
@@ -54,9 +54,9 @@ def total_variance(rows: Array, weights: Array) -> float:
     >>> total_variance(np.array([[0.0, 1.0], [4.0, 1.0]]), np.array([3.0, 1.0]))
     3.0
     """
-    shares = weights / weights.sum()
-    centered = rows - shares @ rows
-    variance = float(shares @ np.einsum("ij,ij->i", centered, centered))
+    fractions = weights / weights.sum()
+    centered = rows - fractions @ rows
+    variance = float(fractions @ np.einsum("ij,ij->i", centered, centered))
     largest = max(rows.max(initial=0.0), -rows.min(initial=0.0))
     error = len(rows) * np.finfo(float).eps * largest  # of a mean
     return variance if variance > rows.shape[1] * error**2 else 0.0

@@ -81,8 +81,8 @@ class SecondMoments(OneProgramClassifier):
     Attributes
     ----------
     sign_from_ : str
-        Source of the sign: ``"labels"``, ``"shares"``, or, without both, ``"skewness"``; with two
-        classes.
+        Source of the sign: ``"labels"``, ``"proportions"``, or, without both, ``"skewness"``; with
+        two classes.
     objective_ : float
         The value of the program.
     solution_ : Solution, with two classes
@@ -157,10 +157,10 @@ class SecondMoments(OneProgramClassifier):
 
     def _components(self, features: Array, bags: Bags) -> tuple[Array, Array]:
         """Compute the mean, and a basis of principal components in which the variances are 1."""
-        shares = bags.relative_weights / bags.relative_weights.sum()
-        mean = shares @ features
+        fractions = bags.relative_weights / bags.relative_weights.sum()
+        mean = fractions @ features
         _, deviations, axes = np.linalg.svd(
-            np.sqrt(shares)[:, None] * (features - mean), full_matrices=False
+            np.sqrt(fractions)[:, None] * (features - mean), full_matrices=False
         )
         rounding = max(features.shape) * np.finfo(float).eps * deviations.max(initial=0.0)
         rank, limit = int(np.sum(deviations > rounding)), self.n_components
@@ -198,9 +198,9 @@ def pooled_covariances(rows: Array, bags: Bags) -> tuple[Array, Array, Array]:
     _, first, merged = np.unique(names, return_index=True, return_inverse=True)
     total, everybody = bags.n_instances, np.arange(bags.n_instances)
     sizes = np.append(np.bincount(merged, bags.sizes), total)
-    share = bags.proportions @ bags.sizes / bags.sizes.sum()
+    p = bags.proportions @ bags.sizes / bags.sizes.sum()
     kinds, kind = np.unique(
-        np.column_stack([sizes, np.append(bags.proportions[first], share)]),
+        np.column_stack([sizes, np.append(bags.proportions[first], p)]),
         axis=0,
         return_inverse=True,
     )
@@ -235,19 +235,19 @@ def sign_of(scores: Array, bags: Bags) -> tuple[float, str]:
     -------
     sign : float
     source : str
-        ``"labels"``, ``"shares"`` or ``"skewness"``, see :class:`SecondMoments`.
+        ``"labels"``, ``"proportions"`` or ``"skewness"``, see :class:`SecondMoments`.
     """
     weights = bags.relative_weights
     label_weights = [weights * (bags.labels == label) for label in (1, -1)]
     if np.any(label_weights):
         positive, negative = (part @ scores / (part.sum() or 1.0) for part in label_weights)
         return (1.0 if positive >= negative else -1.0), "labels"
-    bags, instances = bags.of_shares()
+    bags, instances = bags.select_with_proportion()
     scores, masses = scores[instances], bags.masses
     means, p = bags.means_of(scores[:, None])[:, 0], bags.proportions
     covariance = np.cov(means, p, aweights=masses, ddof=0)
     spread = np.sqrt(covariance[0, 0] * covariance[1, 1])
     if abs(covariance[0, 1]) > STANDARD_ERRORS / np.sqrt(bags.n_bags) * spread > 0.0:
-        return float(np.sign(covariance[0, 1])), "shares"
+        return float(np.sign(covariance[0, 1])), "proportions"
     skewness = bags.relative_weights @ scores**3
     return (-1.0 if skewness * (0.5 - np.average(p, weights=masses)) < 0.0 else 1.0), "skewness"

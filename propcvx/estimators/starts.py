@@ -125,8 +125,8 @@ def _can_regress(bags: Bags) -> bool:
 
     With two bags, every line between their means fits.
     """
-    training_bags, _ = bags.isolate_known_labels().of_shares()
-    has_few = 0 < np.count_nonzero(bags.with_share) < 3
+    training_bags, _ = bags.isolate_known_labels().select_with_proportion()
+    has_few = 0 < np.count_nonzero(bags.has_proportion) < 3
     return not has_few and bool(np.ptp(training_bags.proportions) > 0.0)
 
 

@@ -1,5 +1,5 @@
 """Rates of groups: bounds that always hold, estimates with intervals."""
 
-from propcvx.groups.shares import GroupShares, group_shares
+from propcvx.groups.rates import GroupRates, group_rates
 
-__all__ = ["GroupShares", "group_shares"]
+__all__ = ["GroupRates", "group_rates"]

@@ -125,7 +125,7 @@ def resample(
         features = steps[:-1].transform(X) if len(steps) > 1 else X
         draw = partial(steps[-1].sample_probabilities, features)
         draws = [draw, partial(draw, logistic=True)] if hasattr(steps[-1], "posterior_") else [draw]
-    elif not bags.labels.any() and len(np.unique(bags.proportions[bags.with_share])) < 2:
+    elif not bags.labels.any() and len(np.unique(bags.proportions[bags.has_proportion])) < 2:
         warn("all bags have the same proportion, so intervals are NaN.", IllPosedWarning)
         n_draws = 0
     seeds = check_random_state(random_state).randint(2**31, size=n_draws)
@@ -164,7 +164,7 @@ def refit(classifier: Any, X: Any, y: NDArray[np.void], bags: Bags, random: Rand
     same.
     """
     order = np.argsort([instances[0] for instances in bags.members])  # independent of their names
-    kinds = order[bags.with_share[order]], order[~bags.with_share[order]]
+    kinds = order[bags.has_proportion[order]], order[~bags.has_proportion[order]]
     picks = np.concatenate([random.choice(kind, len(kind)) for kind in kinds if len(kind)])
     members = [bags.members[bag] for bag in picks]
     place = np.repeat(np.arange(len(picks)), list(map(len, members)))

@@ -204,7 +204,7 @@ class FeasibleLabelings:
             If there are more than ``MAX_ENUMERATED``.
         """
         n_known, _ = self.bags.known_counts
-        bags = zip(self.bags.free, self.lower - n_known, self.upper - n_known, strict=True)
+        bags = zip(self.bags.unlabeled, self.lower - n_known, self.upper - n_known, strict=True)
         parts = [(free, range(low, high + 1)) for free, low, high in bags]
         total = prod(sum(comb(len(free), count) for count in counts) for free, counts in parts)
         if total > MAX_ENUMERATED:

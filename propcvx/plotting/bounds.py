@@ -108,8 +108,8 @@ def bounds_over_time(comparisons: Comparisons) -> Figure:
         for row in filter(_rises, rows):
             rises = [rise for rise in row["history"] if rise[1] > 0.0]
             seconds, lower = np.array([*rises, (row["cpu_seconds"], row["lower"])]).T
-            shares = lower / row["best_upper"]
-            ax.step(seconds, shares, where="post", markevery=0.15, **styles[row["kind"]])
+            ratios = lower / row["best_upper"]
+            ax.step(seconds, ratios, where="post", markevery=0.15, **styles[row["kind"]])
         ax.axhline(1.0, color=GRAY, linewidth=1, linestyle=":")
         ax.set(xscale="log", ylim=(-0.03, 1.06))
         ax.xaxis.set_major_formatter(LogFormatter())

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from propcvx.errors import InputError
 from propcvx.estimators import FitCheck
-from propcvx.groups import GroupShares
+from propcvx.groups import GroupRates
 from propcvx.plotting.style import BLUE, GRAY, VERMILION, axes_of
 
 POINT: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "markersize": 5}
@@ -21,12 +21,12 @@ RANGES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
 """Columns of the ends of each range, its name, and how it is drawn."""
 
 
-def group_ranges(result: GroupShares, ax: Axes | None = None) -> Axes:
+def group_ranges(result: GroupRates, ax: Axes | None = None) -> Axes:
     """Draw the rate of each group: bounds, interval, estimate and true rate.
 
     Parameters
     ----------
-    result : GroupShares
+    result : GroupRates
         The result; columns that it does not have are not drawn.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
@@ -77,12 +77,12 @@ def calibration(check: FitCheck, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def estimates_and_truth(result: GroupShares, ax: Axes | None = None) -> Axes:
+def estimates_and_truth(result: GroupRates, ax: Axes | None = None) -> Axes:
     """Draw estimates against true rates, with a mark for each group in each bag, by its size.
 
     Parameters
     ----------
-    result : GroupShares
+    result : GroupRates
         A result with estimates and true rates; bars are intervals, if it has them.
     ax : Axes, optional
         Where to draw; a new figure's otherwise.
@@ -109,6 +109,6 @@ def estimates_and_truth(result: GroupShares, ax: Axes | None = None) -> Axes:
         edgecolors="white",
         zorder=3,
     )
-    ax.set(xlabel="true share", ylabel="estimate", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+    ax.set(xlabel="true rate", ylabel="estimate", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
     ax.set_aspect("equal")
     return ax

@@ -63,8 +63,8 @@ def method_comparison(
     rows: Any = figure.subfigures(2, 1, height_ratios=(1, 1.1))
     _draw_accuracies(rows[0].subplots(), accuracies, ceiling, n_instances)
     panels = rows[1].subplots(1, len(proportions), sharex=True, sharey=True, squeeze=False)[0]
-    shares = np.concatenate([np.concatenate(pair) for pair in proportions.values()])
-    limits = (max(0.0, shares.min() - 0.08), min(1.0, shares.max() + 0.08))
+    values = np.concatenate([np.concatenate(pair) for pair in proportions.values()])
+    limits = (max(0.0, values.min() - 0.08), min(1.0, values.max() + 0.08))
     for ax, (name, (true, predicted)) in zip(panels, proportions.items(), strict=True):
         ax.plot([0, 1], [0, 1], color=GRAY, linewidth=1, zorder=1)
         ax.plot(true, predicted, "o", color=BLUE, alpha=0.65, markersize=6, zorder=2)
@@ -126,9 +126,9 @@ def figure_one(data: Any, panels: Panels) -> Figure:
     n_bags, n_panels = len(data.proportions), len(data.proportions) + len(panels)
     columns = n_panels if n_panels <= 3 else ceil(sqrt(n_panels))
     figure, grid = figure_of_panels(n_panels, columns, (4.1, 5.2))
-    for place, (bag, share) in enumerate(data.proportions.items()):
+    for place, (bag, p) in enumerate(data.proportions.items()):
         _draw_bag(data, bag, last, ticks, grid[place])
-        grid[place].set_title(f"bag {place + 1}: {share:.0%} positive")
+        grid[place].set_title(f"bag {place + 1}: {p:.0%} positive")
     for ax, (heading, classifiers) in zip(grid[n_bags:], panels, strict=True):
         _draw_decisions(data, classifiers, ticks, ax)
         ax.set_title(heading)

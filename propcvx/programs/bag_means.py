@@ -101,7 +101,7 @@ def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program
     bag_means : array of shape (K, r)
         Bag means :math:`m_k`, in features.
     proportions : array of shape (K,)
-        Shares :math:`p_k` of positives.
+        Proportions :math:`p_k` of positives.
     weights : array of shape (K,)
         Weights :math:`\omega_k > 0`.
 
@@ -177,16 +177,16 @@ def conditional_exponential_model(
     if bias:
         b, mean_label = cp.Variable(name="b"), cp.Parameter(name="mean_label")
         scores, linear = scores + b, linear + mean_label * b
-    shares, partition = np.full(n, 1.0 / n), cp.logistic(2 * scores) - scores
+    fractions, partition = np.full(n, 1.0 / n), cp.logistic(2 * scores) - scores
     log_partition = cp.sum(partition) / n
     if weights is not None:
-        shares = weights / weights.sum()
-        log_partition = cp.Constant(shares, name="shares") @ partition
+        fractions = weights / weights.sum()
+        log_partition = cp.Constant(fractions, name="fractions") @ partition
     return build(
         "conditional_exponential_model",
         "sec:related",
         cp.Minimize(log_partition - linear + lam * cp.sum_squares(w)),
-        structure=LogisticModel(F.value, bias, shares),
+        structure=LogisticModel(F.value, bias, fractions),
     )
 
 
@@ -325,7 +325,7 @@ def inv_cal_targets(
     Parameters
     ----------
     proportions : array of shape (K,)
-        Shares :math:`p_k` of positives.
+        Proportions :math:`p_k` of positives.
     n_instances : float
         N, the number of training instances, or the sum of their weights.
     epsilon : float or array of shape (K,)

@@ -292,9 +292,9 @@ def group_count(
 
 def gaps_of_proportions(z: cp.Variable, bags: Bags) -> cp.Expression:
     r"""Express :math:`\tilde p_k - p_k` of the labeling :math:`2 z - 1`; 0 without :math:`p_k`."""
-    averages = sp.diags_array(bags.with_share / bags.sizes) @ bags.membership
-    shares = np.where(bags.with_share, bags.proportions, 0.0)
-    return cp.Constant(averages, name="A") @ z - cp.Constant(shares, name="p")
+    averages = sp.diags_array(bags.has_proportion / bags.sizes) @ bags.membership
+    p = np.where(bags.has_proportion, bags.proportions, 0.0)
+    return cp.Constant(averages, name="A") @ z - cp.Constant(p, name="p")
 
 
 def feasible_counts(z: cp.Variable, feasible: FeasibleLabelings) -> dict[str, cp.Constraint]:

@@ -268,9 +268,9 @@ class RidgeRegression(Structure):
         Rows and proportions are multiplied by the roots of the weights; the least squares then has
         no bias.
         """
-        shares, root = self.weights / self.weights.sum(), np.sqrt(self.weights)
-        mean = shares @ self.bag_means
-        return mean, root[:, None] * (self.bag_means - mean), root * (p - shares @ p)
+        fractions, root = self.weights / self.weights.sum(), np.sqrt(self.weights)
+        mean = fractions @ self.bag_means
+        return mean, root[:, None] * (self.bag_means - mean), root * (p - fractions @ p)
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
         r"""Bound the distance of the objective from its optimum, relative to its value at w = 0.
@@ -317,13 +317,13 @@ class LogisticModel(Structure):
         F.
     bias : bool
         Whether there is a bias b.
-    shares : array of shape (N,)
+    fractions : array of shape (N,)
         Weights of the instances; they sum to one.
     """
 
     features: Array = field(repr=False)
     bias: bool
-    shares: Array = field(repr=False)
+    fractions: Array = field(repr=False)
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
         r"""Bound the distance of the objective from its optimum, relative to its fall from w = 0.
@@ -336,12 +336,12 @@ class LogisticModel(Structure):
         if abs(label) >= 1.0 or values["lam"] == 0.0:
             return None
         zero = float(np.arctanh(label))
-        offset = best_logistic_bias(scores, label, self.shares) if self.bias else 0.0
+        offset = best_logistic_bias(scores, label, self.fractions) if self.bias else 0.0
         target, lam, w = values["mean_operator"], float(values["lam"]), variables["w"]
-        slopes = self.shares * np.tanh(scores + offset)
+        slopes = self.fractions * np.tanh(scores + offset)
         gradient = slopes @ self.features - target + 2.0 * lam * w
         fall = float(target @ w - lam * (w @ w)) + label * (offset - zero)
-        fall -= float(self.shares @ np.logaddexp(scores + offset, -scores - offset))
+        fall -= float(self.fractions @ np.logaddexp(scores + offset, -scores - offset))
         fall += float(np.logaddexp(zero, -zero))
         excess = float(gradient @ gradient) / (4.0 * lam)
         return excess / max(fall, np.finfo(float).eps)
@@ -366,13 +366,13 @@ def moved_in_box(v: Array, lower: Array, upper: Array, change: float) -> Array:
     return v if total == 0.0 else v + room * min(1.0, change / total)
 
 
-def best_logistic_bias(scores: Array, mean_label: float, shares: Array) -> float:
+def best_logistic_bias(scores: Array, mean_label: float, fractions: Array) -> float:
     r"""Find b so that the weighted mean of :math:`\tanh(f_i + b)` is a label in (-1, 1)."""
     zero, margin = np.arctanh(mean_label), 1.0 + 1e-9 * float(np.abs(scores).max())
     low, high = zero - scores.max() - margin, zero - scores.min() + margin
 
     def excess(b: float) -> float:
-        return float(shares @ np.tanh(scores + b)) - mean_label
+        return float(fractions @ np.tanh(scores + b)) - mean_label
 
     return float(brentq(excess, low, high, xtol=np.finfo(float).tiny, maxiter=5000))
 

@@ -115,7 +115,7 @@ def labeling_upper_bound(
     def bound(labeling: Array) -> float:
         value = best_multiple(plane, labeling * (features @ plane), C)
         with suppress(SolverError):
-            value = min(value, svm.solved(labeling).value)
+            value = min(value, svm.separate(labeling).value)
         return value
 
     return min(map(bound, np.unique(np.atleast_2d(labeling), axis=0)))

@@ -115,9 +115,9 @@ def compare_relaxations(
     check_number("C", C, low=0.0)
     method = KernelMethod(**kernel)
     relaxations = find_all(relaxations, lambda kind: find_relaxation(kind, "relaxations"))
-    data = TrainingData.of(method, X, y)
+    data = TrainingData.from_arrays(method, X, y)
     feature_map = data.feature_map(method)
-    (features, _), share = feature_map.lifted(intercept), feature_map.share_of_bounds(C)
+    (features, _), fraction = feature_map.with_intercept(intercept), feature_map.bound_factor(C)
     feasible = FeasibleLabelings.from_bags(data.bags, epsilon)
     true = None if y_true is None else check_labeling("y_true", y_true, len(features))
     rows: list[Row] = []
@@ -130,7 +130,7 @@ def compare_relaxations(
         row["best_upper"] = best
         if row["lower"] is None:
             continue
-        row["lower"] *= share
+        row["lower"] *= fraction
         try:
             check_consistent(f"kind {row['kind']!r}", row["lower"], best)
             row["gap"] = gap_between(row["lower"], row["upper"])

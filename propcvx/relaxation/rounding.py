@@ -19,7 +19,7 @@ from propcvx.bags.metrics import proportion_error
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import HINGE
 from propcvx.relaxation.result import RelaxationResult
-from propcvx.svm.step import LabelingSVM, Separator, improved
+from propcvx.svm.step import LabelingSVM, Separator, improve
 
 TIED = 1e-9
 """Relative difference below which the sign is not identified."""
@@ -90,14 +90,14 @@ def by_bags(scores: Array, feasible: FeasibleLabelings) -> float:
     >>> by_bags(np.array([1.0, 1.0, 1.0, -1.0]), FeasibleLabelings.from_bags(bags, 0.0))
     -1.0
     """
-    bags, instances = feasible.bags.of_shares()
+    bags, instances = feasible.bags.select_with_proportion()
     scores = scores[instances]
     excess = proportion_error(bags, scores) - proportion_error(bags, -scores)
     if abs(excess) > TIED:
         return -1.0 if excess > 0.0 else 1.0
     means, weights = bags.means_of(scores[:, None])[:, 0], bags.weights_of_bags
-    shares = weights * (bags.proportions - np.average(bags.proportions, weights=weights))
-    covariance = float(shares @ (means - means.mean()))
+    centered = weights * (bags.proportions - np.average(bags.proportions, weights=weights))
+    covariance = float(centered @ (means - means.mean()))
     return -1.0 if covariance < -TIED * np.abs(scores).max() else 1.0
 
 
@@ -118,7 +118,7 @@ class FeasibleRounding:
     Attributes
     ----------
     polished : bool
-        Whether the labeling is then improved by alternation.
+        Whether the labeling is then improve by alternation.
     """
 
     polished: bool = False
@@ -146,9 +146,9 @@ def alternate_labels(start: Separator, svm: LabelingSVM, feasible: FeasibleLabel
     relative = svm.C / np.max(svm.C)
 
     def step(separator: Separator) -> Separator:
-        return svm.solved(feasible.best(relative * HINGE.reduction(separator.scores)))
+        return svm.separate(feasible.best(relative * HINGE.reduction(separator.scores)))
 
-    return improved(start, step)
+    return improve(start, step)
 
 
 ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(

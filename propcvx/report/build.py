@@ -14,7 +14,7 @@ from typing import Any
 
 import propcvx
 from propcvx.errors import InfeasibleLabelingError, InputError, PropCVXWarning, require_extra
-from propcvx.groups import GroupShares
+from propcvx.groups import GroupRates
 from propcvx.report.proportions import read_counts, read_proportions
 from propcvx.report.tables import Table, match_bags, read_table
 
@@ -62,7 +62,7 @@ def make_report(options: Namespace) -> Path:
             page = render(options, run(script, path), notes)
         except InfeasibleLabelingError as error:
             raise InputError(
-                f"{options.shares.name}: {str(error).partition('. ')[0]}. Add the people that "
+                f"{options.bags.name}: {str(error).partition('. ')[0]}. Add the people that "
                 f"{options.people.name} lacks, or pass --sampled if it is a sample."
             ) from error
         path.with_name("report.html").write_text(page, encoding="utf-8")
@@ -75,12 +75,12 @@ def make_report(options: Namespace) -> Path:
 def plan(options: Namespace) -> tuple[str, list[str]]:
     """Return the script of the report, and what was recognized in the tables."""
     bag = options.bag
-    people, shares = read_table(options.people, bag=bag), read_table(options.shares, bag=bag)
-    match_bags(people, shares, bag)
+    people, bags = read_table(options.people, bag=bag), read_table(options.bags, bag=bag)
+    match_bags(people, bags, bag)
     if options.count:
-        proportions = read_counts(shares, options.count, options.total)
+        proportions = read_counts(bags, options.count, options.total)
     else:
-        proportions = read_proportions(shares, options.proportion)
+        proportions = read_proportions(bags, options.proportion)
     numbers, words, notes = columns_of(people, options)
     groupings = {text: group_code(text, people) for text in options.by}
     context = {
@@ -88,14 +88,14 @@ def plan(options: Namespace) -> tuple[str, list[str]]:
         "command": command_of(options),
         "version": propcvx.__version__,
         "people": people.call,
-        "shares": shares.call,
+        "bags": bags.call,
         "proportions": proportions,
         "numbers": numbers,
         "words": words,
         "method": METHODS[options.method],
         "by": groupings,
     }
-    notes = [*people.notes, *shares.notes, proportions.note, *notes]
+    notes = [*people.notes, *bags.notes, proportions.note, *notes]
     return template("script.py.jinja", autoescape=False).render(context), notes
 
 
@@ -122,9 +122,9 @@ def columns_of(people: Table, options: Namespace) -> tuple[list[str], list[str],
 
 def command_of(options: Namespace) -> str:
     """Return the command of the options."""
-    texts = ["propcvx", "report", str(options.people), str(options.shares)]
+    texts = ["propcvx", "report", str(options.people), str(options.bags)]
     for name, value in vars(options).items():
-        if name in ("people", "shares", "command", "force") or value in (None, False):
+        if name in ("people", "bags", "command", "force") or value in (None, False):
             continue
         for item in value if isinstance(value, list) else [value]:
             texts += [f"--{name}"] if item is True else [f"--{name}", str(item)]
@@ -179,7 +179,7 @@ def render(options: Namespace, names: dict[str, Any], notes: list[str]) -> str:
     return template("page.html.jinja", autoescape=True).render(context)
 
 
-def differences(result: GroupShares) -> list[tuple[Any, Any, Any]]:
+def differences(result: GroupRates) -> list[tuple[Any, Any, Any]]:
     """Return the contrasts of all pairs of groups, or of each group with the first if many."""
     names = list(result.groups.index)
     pairs = list(combinations(names, 2))

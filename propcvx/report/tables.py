@@ -124,16 +124,16 @@ def _read_csv(path: Path, bag: str) -> tuple[DataFrame, str, list[str]]:
     return data, f", encoding='utf-8-sig', dtype={{{bag!r}: str}}{text}", notes
 
 
-def match_bags(people: Table, shares: Table, bag: str) -> None:
+def match_bags(people: Table, bags: Table, bag: str) -> None:
     """Raise an error unless both tables have the same bags, each once in the second."""
-    if len(shares.data) < 2:
-        raise InputError(f"{shares.path.name} must have at least 2 bags, got {len(shares.data)}.")
-    ids, others = people.data[bag], shares.data[bag]
-    shares.fail_if(others.duplicated(), others, f"is there twice as {bag}", "Keep one row of each.")
+    if len(bags.data) < 2:
+        raise InputError(f"{bags.path.name} must have at least 2 bags, got {len(bags.data)}.")
+    ids, others = people.data[bag], bags.data[bag]
+    bags.fail_if(others.duplicated(), others, f"is there twice as {bag}", "Keep one row of each.")
     unknown = ~ids.isin(others)
-    advice = f"Add its proportion to {shares.path.name}, or remove its people."
+    advice = f"Add its proportion to {bags.path.name}, or remove its people."
     if set(ids[unknown].str.lstrip("0")) & set(others.str.lstrip("0")):
         advice = "Ids differ by leading zeros: write them alike in both files."
-    people.fail_if(unknown, ids, f"is no {bag} of {shares.path.name}", advice)
+    people.fail_if(unknown, ids, f"is no {bag} of {bags.path.name}", advice)
     fault = f"has no people in {people.path.name}"
-    shares.fail_if(~others.isin(ids), others, fault, "Remove the row.")
+    bags.fail_if(~others.isin(ids), others, fault, "Remove the row.")

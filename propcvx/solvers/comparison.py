@@ -16,7 +16,7 @@ from joblib import Parallel, delayed, parallel_config
 from propcvx.checks import check_number
 from propcvx.errors import PropCVXError, ResidualsError, UnsupportedSolverError
 from propcvx.programs import Program
-from propcvx.solvers.interface import USABLE, leave_values
+from propcvx.solvers.interface import USABLE, store_values
 from propcvx.solvers.residuals import residuals_of
 from propcvx.solvers.solver import Solution, Solver
 from propcvx.solvers.table import find_solver, named_solver, solvers_for
@@ -32,7 +32,7 @@ REPEATS = 3
 OWN_TOL = 1e-8
 """Tolerance of a solver whose interface has no default of its own."""
 
-START = 60.0
+START_SECONDS = 60.0
 """Seconds in which a worker begins, beyond the time limit of its task."""
 
 
@@ -101,7 +101,9 @@ def in_worker(task: Callable[..., Row], *arguments: Any, seconds: float) -> Row:
     """Compute the columns of a row in a worker process; after a failure, return its reason."""
     try:
         with parallel_config("loky", inner_max_num_threads=1):
-            (row,) = Parallel(n_jobs=2, timeout=seconds + START)([delayed(task)(*arguments)])
+            (row,) = Parallel(n_jobs=2, timeout=seconds + START_SECONDS)(
+                [delayed(task)(*arguments)]
+            )
     except LimitError:
         return {"status": "out of time"}
     except BrokenExecutor as error:
@@ -114,23 +116,23 @@ def _measure(program: Program, solver: Solver, tol: float | None) -> Row:
     own = tol is None and solver.classes
     options, row = {} if own else solver.options_of(tol or OWN_TOL), Row()
 
-    def answer_in_time() -> Solution:
-        begun = perf_counter()
-        return solver.run(program, dict(options), None).timed(perf_counter() - begun)
+    def solve_timed() -> Solution:
+        start = perf_counter()
+        return solver.run(program, dict(options), None).with_time(perf_counter() - start)
 
     try:
         with warnings.catch_warnings(action="ignore"):
-            answer = answer_in_time()
-            compiling, solving = 1e3 * answer.build_seconds, 1e3 * answer.solve_seconds
-            row |= {"status": answer.status, "compile_ms": compiling, "solve_ms": solving}
-            if answer.status not in USABLE or any(v is None for v in answer.variables.values()):
-                return row | {"reason": "the solver has no answer"}
-            leave_values(program, answer)
+            solution = solve_timed()
+            compiling, solving = 1e3 * solution.build_seconds, 1e3 * solution.solve_seconds
+            row |= {"status": solution.status, "compile_ms": compiling, "solve_ms": solving}
+            if solution.status not in USABLE or any(v is None for v in solution.variables.values()):
+                return row | {"reason": "the solver has no solution"}
+            store_values(program, solution)
             row["objective"] = float(program.problem.objective.value)
             if program.structure is not None:
-                parts = program.values, answer.variables, answer.duals
+                parts = program.values, solution.variables, solution.duals
                 row["relative_gap"] = program.structure.gap(*parts)
-            row["again_ms"] = 1e3 * min(answer_in_time().solve_seconds for _ in range(REPEATS))
+            row["again_ms"] = 1e3 * min(solve_timed().solve_seconds for _ in range(REPEATS))
             residuals = residuals_of(program.problem)
             return row | {name: getattr(residuals, name) for name in RESIDUALS}
     except ResidualsError as error:

@@ -24,21 +24,21 @@ from propcvx.programs import Program
 from propcvx.solvers.residuals import residuals_of
 from propcvx.solvers.solver import ADVICE, Solution, Solver
 from propcvx.solvers.table import automatic, find_solver
-from propcvx.solvers.through_cvxpy import failure_of
+from propcvx.solvers.through_cvxpy import convert_error
 
 USABLE = (cp.OPTIMAL, cp.OPTIMAL_INACCURATE, cp.USER_LIMIT)
 """Statuses with values that can be used; all but the first come with a warning."""
 
-TIGHTER = (1e-2, 1e-4)
+TIGHTER_FACTORS = (1e-2, 1e-4)
 """Fractions of ``tol`` that a solver is called with in turn, until its checked gap is ``tol``."""
 
-WORTHWHILE = 0.5
+MIN_PROGRESS = 0.5
 """Ratio of successive gaps below which a solver is called again with a smaller tolerance."""
 
-FAR = (100.0, 0.01)
+LARGE_GAP = (100.0, 0.01)
 """Number of tolerances, and number, above both of which the gap of a solution is an error."""
 
-SHORTEST = 1e-3
+MIN_SECONDS = 1e-3
 """Seconds for a solver if the time limit is over before the first call."""
 
 _ADVICE = {
@@ -89,7 +89,7 @@ class Solve:
         self, program: Program, *, warm_start: Any = None, time_limit: float = np.inf
     ) -> Solution:
         """Solve a program, see :func:`solve`."""
-        begun, allowed = perf_counter(), check_seconds("time_limit", time_limit)
+        start, allowed = perf_counter(), check_seconds("time_limit", time_limit)
         _check_parameters(program)
         failures: list[SolverError] = []
         usable: list[Solution] = []
@@ -99,26 +99,26 @@ class Solve:
         for solver, options in solvers:
             options = {**self.options, **options}
             limit = min(allowed, self.time_limit if solver.time_limit else np.inf)
-            left = limit - (perf_counter() - begun)
+            left = limit - (perf_counter() - start)
             if left <= 0.0 and (failures or usable):
                 continue
             try:
-                left = max(left, SHORTEST)
-                answer = _best_answer(solver, program, self.tol, options, left, warm_start)
+                left = max(left, MIN_SECONDS)
+                solution = _call_solver(solver, program, self.tol, options, left, warm_start)
             except SolverError as failure:
                 failures.append(failure)
                 continue
-            usable.append(_with_residuals(program, answer) if self.residuals else answer)
+            usable.append(_with_residuals(program, solution) if self.residuals else solution)
             if usable[-1].status == cp.OPTIMAL:
                 break
         if not usable:
-            raise _failure_of_all(failures)
+            raise _join_failures(failures)
         best = min(usable, key=_rank)
         if best.status != cp.OPTIMAL and self.warn:
-            _warn_of(program, best)
-        leave_values(program, best)
+            _warn_inexact(program, best)
+        store_values(program, best)
         variables = {key: np.array(part, dtype=float) for key, part in best.variables.items()}
-        duals = {key: _copied(dual) for key, dual in best.duals.items()}
+        duals = {key: _copy(dual) for key, dual in best.duals.items()}
         return replace(best, variables=variables, duals=duals)
 
 
@@ -197,8 +197,8 @@ def solve(
     >>> import numpy as np
     >>> from propcvx.programs import svm_primal
     >>> svm = svm_primal(np.array([[1.0], [-2.0]])).set(y=np.array([1.0, -1.0]), C=1.0)
-    >>> answer = solve(svm, "clarabel", tol=1e-8)
-    >>> print(f"{answer.value:.3f} {answer.variables['w'][0]:.3f} {answer.status}")
+    >>> solution = solve(svm, "clarabel", tol=1e-8)
+    >>> print(f"{solution.value:.3f} {solution.variables['w'][0]:.3f} {solution.status}")
     0.222 0.667 optimal
     """
     once = Solve(solver, tol, options, residuals, warn)
@@ -214,31 +214,31 @@ def _check_parameters(program: Program) -> None:
         )
 
 
-def _failure_of_all(failures: Sequence[SolverError]) -> SolverError:
+def _join_failures(failures: Sequence[SolverError]) -> SolverError:
     if len(failures) == 1:
         return failures[0]
-    message = f"no solver of several has an answer: {'; '.join(map(str, failures))}"
+    message = f"none of the solvers found a solution: {'; '.join(map(str, failures))}"
     return SolverError(message, failures[-1].solver, failures[-1].status)
 
 
-def _warn_of(program: Program, answer: Solution) -> None:
+def _warn_inexact(program: Program, solution: Solution) -> None:
     """Warn of a solution that is not within the tolerance."""
-    reached = "" if answer.residuals is None else f", {answer.residuals}"
-    if answer.gap is not None:
-        reached = f", relative duality gap {answer.gap:.2g}"
+    reached = "" if solution.residuals is None else f", {solution.residuals}"
+    if solution.gap is not None:
+        reached = f", relative duality gap {solution.gap:.2g}"
     warn(
-        f"{answer.solver} stopped before its tolerance on {program.name}: status "
-        f"{answer.status!r}{reached}; {ADVICE}.",
+        f"{solution.solver} stopped before its tolerance on {program.name}: status "
+        f"{solution.status!r}{reached}; {ADVICE}.",
         InaccurateSolutionWarning,
     )
 
 
-def leave_values(program: Program, answer: Solution) -> None:
+def store_values(program: Program, solution: Solution) -> None:
     """Store a solution in the variables and constraints of the problem, as CVXPY does."""
     for name, primal in program.variables.items():
-        primal.save_value(answer.variables[name])
+        primal.save_value(solution.variables[name])
     for name, constraint in program.constraints.items():
-        dual = answer.duals.get(name)
+        dual = solution.duals.get(name)
         parts = dual if isinstance(dual, list) else [dual] * len(constraint.dual_variables)
         for variable, part in zip(constraint.dual_variables, parts, strict=True):
             variable.save_value(part)
@@ -259,7 +259,7 @@ def _solvers_of(solver: SolverNames, program: Program) -> list[tuple[Solver, Map
     return [(find_solver(name, program), options) for name, options in pairs]
 
 
-def _best_answer(
+def _call_solver(
     solver: Solver,
     program: Program,
     tol: float,
@@ -272,32 +272,32 @@ def _best_answer(
     units = 1.0 if structure is None else min(1.0, structure.magnitude(program.values))
     best: Any = None
     before = None
-    for share in (1.0, *TIGHTER):
-        chosen = solver.options(share * tol * units, options, seconds)
-        if chosen == before:
+    for fraction in (1.0, *TIGHTER_FACTORS):
+        settings = solver.options(fraction * tol * units, options, seconds)
+        if settings == before:
             break
         try:
-            begun = perf_counter()
-            answer = solver.run(program, chosen, warm)
-            answer = _judged(solver.name, program, answer, tol, perf_counter() - begun)
+            start = perf_counter()
+            solution = solver.run(program, settings, warm)
+            solution = _measure(solver.name, program, solution, tol, perf_counter() - start)
         except Exception as error:  # whatever a solver raises
-            failure = failure_of(solver.name, program, error, chosen)
+            failure = convert_error(solver.name, program, error, settings)
             if best is not None and isinstance(failure, SolverError):
                 break
             if failure is error:
                 raise
             raise failure from error
-        stuck = best is not None and _rank(answer) > (True, WORTHWHILE * best.gap)
-        best = answer if best is None else min(best, answer, key=_rank)
-        if stuck or best.status != cp.OPTIMAL_INACCURATE or best.gap is None:
+        is_stalled = best is not None and _rank(solution) > (True, MIN_PROGRESS * best.gap)
+        best = solution if best is None else min(best, solution, key=_rank)
+        if is_stalled or best.status != cp.OPTIMAL_INACCURATE or best.gap is None:
             break
-        before, warm = chosen, best.warm_start
+        before, warm = settings, best.warm_start
     limited = bool(options) or seconds < np.inf
     check_gap(solver.name, program.name, best, tol, limited)
     return cast(Solution, best)
 
 
-def check_gap(solver: str, program: str, answer: Solution, tol: float, limited: bool) -> None:
+def check_gap(solver: str, program: str, solution: Solution, tol: float, limited: bool) -> None:
     """Check that the gap of a solution, if it is known, is not far above the tolerance.
 
     A solution at a limit passes if the caller may have set the limit.
@@ -307,70 +307,72 @@ def check_gap(solver: str, program: str, answer: Solution, tol: float, limited: 
     SolverError
         Otherwise; the message names the gap.
     """
-    times, least = FAR
-    stopped = limited and answer.status == cp.USER_LIMIT
-    if answer.gap is not None and answer.gap > max(times * tol, least) and not stopped:
-        claimed = answer.status == cp.OPTIMAL
+    times, least = LARGE_GAP
+    stopped = limited and solution.status == cp.USER_LIMIT
+    if solution.gap is not None and solution.gap > max(times * tol, least) and not stopped:
+        claimed = solution.status == cp.OPTIMAL
         advice = "use a tighter tol or another solver" if claimed else ADVICE
         raise SolverError(
-            f"{solver} answered {program} with a relative duality gap of {answer.gap:.3g}, far "
-            f"above the tolerance of {tol:g} (status {answer.status!r}); {advice}.",
+            f"{solver} answered {program} with a relative duality gap of {solution.gap:.3g}, far "
+            f"above the tolerance of {tol:g} (status {solution.status!r}); {advice}.",
             solver,
-            answer.status,
+            solution.status,
         )
 
 
-def _judged(
-    solver: str, program: Program, answer: Solution, tol: float, seconds: float
+def _measure(
+    solver: str, program: Program, solution: Solution, tol: float, seconds: float
 ) -> Solution:
     """Add the value to a solution, and set its status to optimal if its gap is at most ``tol``."""
-    _check_answer(solver, program, answer)
-    answer = answer.timed(seconds)
-    gap, structure = answer.gap, program.structure
+    _check_solution(solver, program, solution)
+    solution = solution.with_time(seconds)
+    gap, structure = solution.gap, program.structure
     if gap is None and structure is not None:
-        gap = structure.gap(program.values, answer.variables, answer.duals)
-    leave_values(program, answer)
-    value, status = float(program.problem.objective.value), answer.status
+        gap = structure.gap(program.values, solution.variables, solution.duals)
+    store_values(program, solution)
+    value, status = float(program.problem.objective.value), solution.status
     if gap is not None:  # else the value may be infinite, as an entropy is outside of its domain
         if not np.isfinite([gap, value]).all():
-            raise _not_finite(solver, program, answer)
+            raise _not_finite(solver, program, solution)
         missed = cp.OPTIMAL_INACCURATE if status == cp.OPTIMAL else status
         status = cp.OPTIMAL if gap <= tol else missed
-    return replace(answer, solver=solver, tol=tol, value=value, gap=gap, status=status)
+    return replace(solution, solver=solver, tol=tol, value=value, gap=gap, status=status)
 
 
-def _check_answer(solver: str, program: Program, answer: Any) -> None:
-    if not isinstance(answer, Solution):
-        returned = f"a {type(answer).__name__}, not a propcvx.solvers.Solution"
+def _check_solution(solver: str, program: Program, solution: Any) -> None:
+    if not isinstance(solution, Solution):
+        returned = f"a {type(solution).__name__}, not a propcvx.solvers.Solution"
         raise SolverError(f"{solver} returned {returned}.", solver, cp.SOLVER_ERROR)
-    values: list[Any] = [answer.variables.get(name) for name in program.variables]
-    if answer.status not in USABLE or any(value is None for value in values):
-        advice = _ADVICE.get(answer.status, "try a looser tol or another solver")
-        message = f"{solver} has no answer to {program.name}: status {answer.status!r}; {advice}."
-        raise SolverError(message, solver, answer.status)
+    values: list[Any] = [solution.variables.get(name) for name in program.variables]
+    if solution.status not in USABLE or any(value is None for value in values):
+        advice = _ADVICE.get(solution.status, "try a looser tol or another solver")
+        message = (
+            f"{solver} found no solution of {program.name}: status {solution.status!r}; {advice}."
+        )
+        raise SolverError(message, solver, solution.status)
     for value, (name, variable) in zip(values, program.variables.items(), strict=True):
         if np.shape(value) != variable.shape:
             shapes = f"shape {np.shape(value)}, not {variable.shape}"
             message = f"{solver} answered {program.name} with {name} of {shapes}."
-            raise SolverError(message, solver, answer.status)
+            raise SolverError(message, solver, solution.status)
     if not all(np.isfinite(np.sum(np.asarray(value))) for value in values):
-        raise _not_finite(solver, program, answer)
+        raise _not_finite(solver, program, solution)
 
 
-def _not_finite(solver: str, program: Program, answer: Solution) -> SolverError:
-    values = f"values that are not finite (status {answer.status!r})"
+def _not_finite(solver: str, program: Program, solution: Solution) -> SolverError:
+    values = f"values that are not finite (status {solution.status!r})"
     message = f"{solver} answered {program.name} with {values}; try another solver."
-    return SolverError(message, solver, answer.status)
+    return SolverError(message, solver, solution.status)
 
 
-def _rank(answer: Solution) -> tuple[bool, float]:
+def _rank(solution: Solution) -> tuple[bool, float]:
     """Return the sort key: optimal solutions first, then by the smallest gap."""
-    return answer.status != cp.OPTIMAL, np.inf if answer.gap is None else answer.gap
+    return solution.status != cp.OPTIMAL, np.inf if solution.gap is None else solution.gap
 
 
-def _with_residuals(program: Program, answer: Solution) -> Solution:
+def _with_residuals(program: Program, solution: Solution) -> Solution:
     """Add the residuals to a solution, whose status is not optimal if they are large."""
-    leave_values(program, answer)
+    store_values(program, solution)
     try:
         residuals = residuals_of(program.problem)
     except ResidualsError as refusal:
@@ -378,12 +380,12 @@ def _with_residuals(program: Program, answer: Solution) -> Solution:
             f"{program.name} is solved and its residuals not checked: {refusal}",
             UncheckedResidualsWarning,
         )
-        return answer
-    far = answer.gap is None and residuals.relative > FAR[1]
-    status = cp.OPTIMAL_INACCURATE if far and answer.status == cp.OPTIMAL else answer.status
-    return replace(answer, residuals=residuals, status=status)
+        return solution
+    far = solution.gap is None and residuals.relative > LARGE_GAP[1]
+    status = cp.OPTIMAL_INACCURATE if far and solution.status == cp.OPTIMAL else solution.status
+    return replace(solution, residuals=residuals, status=status)
 
 
-def _copied(dual: Any) -> Any:
+def _copy(dual: Any) -> Any:
     """Copy a dual, which is a list for a cone of several arguments."""
     return [np.array(part) for part in dual] if isinstance(dual, list) else np.array(dual)

@@ -82,8 +82,8 @@ class Residuals:
 
     def __str__(self) -> str:
         """Format the three residuals, in the units of the problem."""
-        known = ((name, value) for name, value in vars(self).items() if value is not None)
-        texts = [f"{name.replace('_', ' ')} {value:.1e}" for name, value in known]
+        measured = ((name, value) for name, value in vars(self).items() if value is not None)
+        texts = [f"{name.replace('_', ' ')} {value:.1e}" for name, value in measured]
         return ", ".join(texts[:-1])
 
 
@@ -122,9 +122,12 @@ def residuals_of(problem: cp.Problem) -> Residuals:
     constraints = [constraint for constraint in problem.constraints if constraint.variables()]
     with np.errstate(all="ignore"):  # outside of a domain, or where a solver was stopped
         numbers = [_largest(part.value) for c in problem.constraints for part in c.args]
-        outside = [part for variable in variables for part in _outside(variable)]
+        infeasible = [part for variable in variables for part in _infeasible_parts(variable)]
         violations = [_largest(constraint.residual) for constraint in problem.constraints]
-        value, primal = _largest(objective.value), _largest([*map(_largest, outside), *violations])
+        value, primal = (
+            _largest(objective.value),
+            _largest([*map(_largest, infeasible), *violations]),
+        )
         if not np.isfinite([value, *numbers]).all():
             return Residuals(np.inf, np.inf, np.inf, np.inf)
         relative = primal / max([1.0, *numbers])
@@ -137,7 +140,7 @@ def residuals_of(problem: cp.Problem) -> Residuals:
         if _has_gradient(problem):
             slope, error = _by_gradient(variables, lagrangian)
         else:
-            radius = RADIUS * length + 2.0 * sum(float(np.linalg.norm(part)) for part in outside)
+            radius = RADIUS * length + 2.0 * sum(float(np.linalg.norm(part)) for part in infeasible)
             slope, error = _within_ball(variables, lagrangian, radius)
         dual, gap = _largest([slope, *map(_dual_violation, constraints)]), abs(error - _sum(terms))
         relative = _largest([relative, max(dual * length, gap) / max(1.0, value)])
@@ -148,8 +151,8 @@ def _check_covered(problem: cp.Problem) -> None:
     leaves = [*problem.variables(), *problem.parameters()]
     if unset := [leaf.name() for leaf in leaves if leaf.value is None]:
         raise ResidualsError(f"{unset} have no value: give parameters theirs, solve, then ask.")
-    known = (*EQUATIONS, *INEQUALITIES, *CONES, kinds.FiniteSet)
-    others = [f"{type(c).__name__} {c}" for c in problem.constraints if not isinstance(c, known)]
+    covered = (*EQUATIONS, *INEQUALITIES, *CONES, kinds.FiniteSet)
+    others = [f"{type(c).__name__} {c}" for c in problem.constraints if not isinstance(c, covered)]
     if others or not problem.is_dcp():
         raise ResidualsError(
             f"residuals cover convex problems (by CVXPY's rules, DCP), without cones that CVXPY "
@@ -186,13 +189,13 @@ def _dual_violation(constraint: Any) -> float:
     return _largest(constraint.dual_residual) if finite else np.nan
 
 
-def _outside(variable: cp.Variable) -> Iterator[Array]:
+def _infeasible_parts(variable: cp.Variable) -> Iterator[Array]:
     """Yield the violation of each attribute; of several, CVXPY projects on none."""
-    given: dict[str, Any] = {name: on for name, on in variable.attributes.items() if on}
-    if "bounds" in given:  # which may be expressions
-        given["bounds"] = [_dense(bound) for bound in given["bounds"]]
-    for name in given:
-        alone = cp.Variable(variable.shape, **{name: given[name]})
+    attributes: dict[str, Any] = {name: on for name, on in variable.attributes.items() if on}
+    if "bounds" in attributes:  # which may be expressions
+        attributes["bounds"] = [_dense(bound) for bound in attributes["bounds"]]
+    for name in attributes:
+        alone = cp.Variable(variable.shape, **{name: attributes[name]})
         yield _dense(variable) - _dense(alone.project(_dense(variable)))
 
 
@@ -228,9 +231,9 @@ def _has_gradient(problem: cp.Problem) -> bool:
     """Check whether the Lagrangian has a gradient, by CVXPY and the attributes."""
     leaves = (*problem.variables(), *problem.parameters(), *problem.constants())
     parts = [part for c in (problem.objective, *problem.constraints) for part in c.args]
-    given = [{name for name, on in v.attributes.items() if on} for v in problem.variables()]
+    attributes = [{name for name, on in v.attributes.items() if on} for v in problem.variables()]
     return (
-        all(len(names) <= 1 and names <= WITH_MULTIPLIERS for names in given)
+        all(len(names) <= 1 and names <= WITH_MULTIPLIERS for names in attributes)
         and not any(leaf.is_complex() for leaf in leaves)
         and all(map(_is_smooth, parts))
     )
@@ -239,8 +242,8 @@ def _has_gradient(problem: cp.Problem) -> bool:
 def _is_smooth(expression: Any) -> bool:
     if expression.is_quadratic():
         return True
-    known = isinstance(expression, SMOOTH) or expression.is_atom_affine()
-    return known and all(map(_is_smooth, expression.args))
+    covered = isinstance(expression, SMOOTH) or expression.is_atom_affine()
+    return covered and all(map(_is_smooth, expression.args))
 
 
 def _by_gradient(variables: list[Any], lagrangian: Terms) -> tuple[float, float]:

@@ -103,10 +103,10 @@ class Solution(Readable):
             ]
         )
 
-    def timed(self, seconds: float) -> Solution:
+    def with_time(self, seconds: float) -> Solution:
         """Return it with the time of its solver, given that of the whole call, if it has none."""
-        known = not math.isnan(self.solve_seconds)
-        return self if known else replace(self, solve_seconds=seconds - self.build_seconds)
+        has_time = not math.isnan(self.solve_seconds)
+        return self if has_time else replace(self, solve_seconds=seconds - self.build_seconds)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "warm_start": None}
@@ -182,7 +182,7 @@ class Solver:
             return ""
 
     def options(
-        self, tol: float, given: Mapping[str, Any], seconds: float = math.inf
+        self, tol: float, overrides: Mapping[str, Any], seconds: float = math.inf
     ) -> dict[str, Any]:
         """Return the solver's options for a tolerance and a time limit, overridden by given ones.
 
@@ -191,7 +191,7 @@ class Solver:
         InputError
             If the solver has no option of a name that is given, or for a time limit.
         """
-        chosen = dict(self.options_of(tol))
+        options = dict(self.options_of(tol))
         if seconds < math.inf:
             if not self.time_limit:
                 raise InputError(
@@ -199,15 +199,15 @@ class Solver:
                     f"known: leave time_limit out, and hand it to the solver as an option of "
                     f"its own, as in solver=[({self.name!r}, {{...}})]."
                 )
-            chosen[self.time_limit] = seconds
+            options[self.time_limit] = seconds
         if self.known_options is not None:
-            known = self.known_options | chosen.keys()
-            if unknown := sorted(given.keys() - known):
+            known = self.known_options | options.keys()
+            if unknown := sorted(overrides.keys() - known):
                 raise InputError(
                     f"solver {self.name!r} has no options {unknown}"
                     f"{did_you_mean(unknown[0], known)}; it has {sorted(known)}."
                 )
-        return {**chosen, **given}
+        return {**options, **overrides}
 
     def can_solve(self, program: Program) -> bool:
         """Check whether the program is of a class, or has the structure, that it solves."""
@@ -222,6 +222,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {nearest[0]!r}?)" if nearest else ""
 
 
-def same(*names: str) -> OptionsOf:
+def same_tolerance(*names: str) -> OptionsOf:
     """Return a function that sets all these options to the tolerance."""
     return partial(dict.fromkeys, names)

@@ -20,13 +20,13 @@ from propcvx.programs import (
     Structure,
     SVMDual,
 )
-from propcvx.solvers.solver import OptionsOf, Solution, Solver, did_you_mean, same
+from propcvx.solvers.solver import OptionsOf, Solution, Solver, did_you_mean, same_tolerance
 from propcvx.solvers.specialized.closed_forms import run_eigenvalues, run_ridge
-from propcvx.solvers.specialized.liblinear import answer_liblinear
+from propcvx.solvers.specialized.liblinear import solve_liblinear
 from propcvx.solvers.specialized.libsvm import run_libsvm
 from propcvx.solvers.specialized.logistic import run_logistic
 from propcvx.solvers.specialized.mkl_interior_point import run_mkl_interior_point
-from propcvx.solvers.specialized.newton import answer_newton, on_cut, run_newton_on_means
+from propcvx.solvers.specialized.newton import run_newton_on_means, run_on_svm, solve_newton
 from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
 QP = frozenset({ProblemClass.LP, ProblemClass.QP})
@@ -82,7 +82,7 @@ def through_cvxpy(
     return Solver(
         name,
         partial(run_cvxpy, cvxpy_name=name.upper()),
-        same(*tolerances.split()) if isinstance(tolerances, str) else tolerances,
+        same_tolerance(*tolerances.split()) if isinstance(tolerances, str) else tolerances,
         classes,
         known_options=known,
         time_limit=time_limit,
@@ -116,35 +116,37 @@ GENERAL = (
 def specialized(
     name: str,
     run: Callable[[Program, dict[str, Any], Any], Solution],
-    structure: type[Structure],
-    where: Callable[[Any], bool] = lambda known: True,
+    kind: type[Structure],
+    where: Callable[[Any], bool] = lambda structure: True,
     known_options: frozenset[str] | None = frozenset({"max_iter"}),
 ) -> Solver:
     """Return a solver of the package for one structure, under a condition on it."""
     return Solver(
         name,
         run,
-        same("tol"),
-        accepts=lambda known: isinstance(known, structure) and where(known),
+        same_tolerance("tol"),
+        accepts=lambda value: isinstance(value, kind) and where(value),
         known_options=known_options,
         license="BSD-3-Clause",
     )
 
 
-def one_svm(known: Structure) -> bool:
+def is_one_svm(structure: Structure) -> bool:
     """Check whether a structure is one SVM: the SVM dual, or a master of one cut."""
-    return isinstance(known, SVMDual) or len(getattr(known, "labelings", ())) == 1
+    return isinstance(structure, SVMDual) or len(getattr(structure, "labelings", ())) == 1
 
 
-def without_bias(known: Structure) -> bool:
+def is_svm_without_bias(structure: Structure) -> bool:
     """Check whether a structure is one SVM without a bias."""
-    return one_svm(known) and not getattr(known, "bias", False)
+    return is_one_svm(structure) and not getattr(structure, "bias", False)
 
 
 SPECIALIZED = (
-    specialized("libsvm", run_libsvm, SVMDual, lambda known: known.bias, known_options=None),
-    specialized("liblinear", partial(on_cut, answer_liblinear), Structure, without_bias),
-    specialized("newton", partial(on_cut, answer_newton), Structure, one_svm),
+    specialized(
+        "libsvm", run_libsvm, SVMDual, lambda structure: structure.bias, known_options=None
+    ),
+    specialized("liblinear", partial(run_on_svm, solve_liblinear), Structure, is_svm_without_bias),
+    specialized("newton", partial(run_on_svm, solve_newton), Structure, is_one_svm),
     specialized("newton_on_means", run_newton_on_means, InvCalDual),
     specialized("mkl_interior_point", run_mkl_interior_point, RestrictedMaster),
     specialized("ridge", run_ridge, RidgeRegression),
@@ -157,7 +159,7 @@ SOLVERS: Mapping[str, Solver] = {solver.name: solver for solver in (*GENERAL, *S
 """The table, by name."""
 
 # docs/solvers.md has the measurements behind the rule.
-IN_TURN: Mapping[ProblemClass, tuple[str, ...]] = {
+PREFERRED: Mapping[ProblemClass, tuple[str, ...]] = {
     ProblemClass.LP: ("piqp", "clarabel"),
     ProblemClass.QP: ("piqp", "clarabel"),
     ProblemClass.SDP: ("scs", "clarabel"),
@@ -192,35 +194,35 @@ def automatic(program: Program) -> tuple[str, ...]:
     >>> automatic(svm_dual(np.ones((5000, 8))))
     ('newton', 'piqp', 'clarabel')
     """
-    names = _in_turn(program)
+    names = _ordered_names(program)
     return tuple(name for name in names if SOLVERS[name].installed) or names
 
 
-def _in_turn(program: Program) -> tuple[str, ...]:
+def _ordered_names(program: Program) -> tuple[str, ...]:
     """Return the names, also of solvers that are not installed."""
-    general = IN_TURN.get(program.problem_class, ("clarabel",))
-    known = [row.name for row in SPECIALIZED if row.accepts and row.can_solve(program)]
+    general = PREFERRED.get(program.problem_class, ("clarabel",))
+    special = [row.name for row in SPECIALIZED if row.accepts and row.can_solve(program)]
     match program.structure:
         case SVMDual(features=features, bias=bias):
             n, weights = features.shape
-            few = weights <= FEW_FEATURES * n
-            known = ["newton"] if few else ["libsvm" if bias else "liblinear", "newton"]
+            is_tall = weights <= FEW_FEATURES * n
+            special = ["newton"] if is_tall else ["libsvm" if bias else "liblinear", "newton"]
         case LogisticModel(features=features):
             n, weights = features.shape
         case InvCalDual(bag_means=means):
-            few = means.shape[1] <= FEW_FEATURES * len(means)
-            return (*known, *general) if few and len(means) > TEACHING_SIZE[0] else general
+            is_tall = means.shape[1] <= FEW_FEATURES * len(means)
+            return (*special, *general) if is_tall and len(means) > TEACHING_SIZE[0] else general
         case RestrictedMaster(features=features, labelings=labelings):
             n, weights = features.shape
             if len(labelings) > 1:
                 return ("mkl_interior_point", *general)
-            few = weights <= FEW_FEATURES * n
-            known = ["newton" if few else "liblinear", "mkl_interior_point"]
+            is_tall = weights <= FEW_FEATURES * n
+            special = ["newton" if is_tall else "liblinear", "mkl_interior_point"]
         case _:
-            return (*known, *general)
+            return (*special, *general)
     if n <= TEACHING_SIZE[0] and weights <= TEACHING_SIZE[1]:
-        return (*general, *known)
-    return (*known, *general)
+        return (*general, *special)
+    return (*special, *general)
 
 
 def solvers_for(program: Program) -> list[str]:

@@ -15,7 +15,7 @@ from propcvx.errors import InputError, LicenseError, PropCVXError, SolverError
 from propcvx.programs import Program
 from propcvx.solvers.solver import Solution
 
-LICENSE = re.compile(r"licen[cs]e|size limits|too many rows and columns", re.IGNORECASE)
+LICENSE_ERROR = re.compile(r"licen[cs]e|size limits|too many rows and columns", re.IGNORECASE)
 """Pattern of the errors of commercial solvers if a license is missing or too small."""
 
 BACKEND = "canon_backend"
@@ -34,12 +34,12 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
     CVXPY keeps a solver's state in the problem, so ``warm`` must be the problem; any other ``warm``
     is a cold start.
     """
-    of_solver = {name: value for name, value in options.items() if name != BACKEND}
-    verbose = of_solver.pop("verbose", False)
+    solver_options = {name: value for name, value in options.items() if name != BACKEND}
+    verbose = solver_options.pop("verbose", False)
     problem, start, raw = program.problem, perf_counter(), None
     try:
         data, chain, inverse_data = problem.get_problem_data(
-            cvxpy_name, canon_backend=options.get(BACKEND), solver_opts=of_solver
+            cvxpy_name, canon_backend=options.get(BACKEND), solver_opts=solver_options
         )
         if cvxpy_name in NO_BOUND:
             largest = np.abs(np.append(data["b"], data["G"])).max(initial=0.0)
@@ -53,17 +53,17 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
             data,
             warm_start=warm is problem and cvxpy_name not in NEVER_WARM,
             verbose=verbose,
-            solver_opts=of_solver,
+            solver_opts=solver_options,
         )
-        if was_interrupted(raw):
+        if is_interrupted(raw):
             raise KeyboardInterrupt
         solved = perf_counter()
         with warnings.catch_warnings():  # our own warning says more
             warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
             problem.unpack_results(raw, chain, inverse_data)
     except Exception as error:  # whatever a solver's own binding raises
-        failed = cvxpy_name.lower(), program, _swallowed(raw) or error, of_solver
-        raise failure_of(*failed) from error
+        failed = cvxpy_name.lower(), program, _hidden_error(raw) or error, solver_options
+        raise convert_error(*failed) from error
     duals = {name: constraint.dual_value for name, constraint in program.constraints.items()}
     statistics = problem.solver_stats
     return Solution(
@@ -77,7 +77,7 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
     )
 
 
-def was_interrupted(raw: Any) -> bool:
+def is_interrupted(raw: Any) -> bool:
     """Check whether Ctrl-C has ended a solver with its own handler: SCS, OSQP, ECOS or SCIP."""
     match raw:
         case {"info": {"status": "interrupted"} | {"exitFlag": -4}}:
@@ -87,21 +87,21 @@ def was_interrupted(raw: Any) -> bool:
     return str(getattr(getattr(raw, "info", None), "status", "")) == "interrupted"
 
 
-def failure_of(
+def convert_error(
     name: str, program: Program, error: Exception, options: Iterable[str]
 ) -> PropCVXError:
     """Convert the error of a solver, adding its name; an ``InputError`` if it quotes an option."""
     if isinstance(error, PropCVXError):
         return error
-    refused = [each for each in options if re.search(rf"['\"(]{re.escape(each)}['\",]", str(error))]
+    refused = [n for n in options if re.search(rf"['\"(]{re.escape(n)}['\",]", str(error))]
     if refused:
         return InputError(f"solver {name!r} has no options {refused}, or not such: {error}")
-    category = LicenseError if LICENSE.search(str(error)) else SolverError
+    category = LicenseError if LICENSE_ERROR.search(str(error)) else SolverError
     message = f"{name} failed on {program.name}: {type(error).__name__}: {error}"
     return category(message, name, cp.SOLVER_ERROR)
 
 
-def _swallowed(raw: Any) -> Exception | None:
+def _hidden_error(raw: Any) -> Exception | None:
     """Return the error of a commercial solver that CVXPY's interface drops, from its model."""
     model = raw.get("model") if isinstance(raw, dict) else None
     ask = getattr(model, "optimize", None) or getattr(model, "solve", None)
@@ -116,6 +116,6 @@ def _status(problem: cp.Problem) -> str:
     match getattr(problem.solver_stats, "extra_stats", None):
         case {"scip_status": "gaplimit"}:
             return str(cp.OPTIMAL)
-        case {"info": {"status": str(told)}} if "reached" in told:
+        case {"info": {"status": str(status)}} if "reached" in status:
             return str(cp.USER_LIMIT)
     return str(problem.status)

@@ -39,7 +39,7 @@ RANK_TOLERANCE = 1e-10
 PSD_TOLERANCE = 1e-7
 """Size of negative eigenvalues of a Gram matrix, relative to the largest, that is accepted."""
 
-WORTH_SAYING = 1e-4
+NEGLIGIBLE = 1e-4
 """Fraction of a bound that the omitted part of K may cost without a warning."""
 
 BLOCK = 256
@@ -103,11 +103,11 @@ class FeatureMap:
     kernel : Kernel
     features : array of shape (n_instances, rank)
         F, with :math:`F F^\top = K`; empty in a fitted estimator, which does not need it.
-    left_out : float
-        A bound on the largest eigenvalue of :math:`K - F F^\top`; see :meth:`share_of_bounds`.
+    omitted_norm : float
+        A bound on the largest eigenvalue of :math:`K - F F^\top`; see :meth:`bound_factor`.
     pivots : int array of shape (rank,), or None for the linear kernel
         The training instances P; :math:`F_P` is lower triangular.
-    solved : dict
+    cache : dict
         Solutions of problems on these features, for the next fit; empty in a fitted estimator.
     training : array or None
         The training instances in a fitted estimator, if the kernel of new instances needs them.
@@ -115,9 +115,9 @@ class FeatureMap:
 
     kernel: Kernel
     features: Array
-    left_out: float = 0.0
+    omitted_norm: float = 0.0
     pivots: Indices | None = None
-    solved: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    cache: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     training: Any = None
 
     @classmethod
@@ -149,10 +149,10 @@ class FeatureMap:
             "(sklearn.kernel_approximation.Nystroem, RBFSampler)",
             matrices,
         )
-        features, left_out, pivots = factor(check_gram(kernel(X, X), X.shape[0]))
-        return cls(kernel, read_only(features), left_out, pivots)
+        features, omitted_norm, pivots = factor(check_gram(kernel(X, X), X.shape[0]))
+        return cls(kernel, read_only(features), omitted_norm, pivots)
 
-    def lifted(self, intercept: str, weights: Array | None = None) -> tuple[Array, Array]:
+    def with_intercept(self, intercept: str, weights: Array | None = None) -> tuple[Array, Array]:
         """Return the features of a program without bias, and the mean that was subtracted.
 
         Parameters
@@ -173,9 +173,9 @@ class FeatureMap:
 
     def without_features(self, training: Any) -> FeatureMap:
         """Drop the features, and keep the training instances that new instances need."""
-        compared = self.kernel.name not in ("linear", "precomputed")
+        has_instances = self.kernel.name not in ("linear", "precomputed")
         none = np.empty((0, self.features.shape[1]))
-        return FeatureMap(self.kernel, none, training=training.copy() if compared else None)
+        return FeatureMap(self.kernel, none, training=training.copy() if has_instances else None)
 
     def dual_coefficients(self, weights: Array) -> Array:
         r"""Compute coefficients c with :math:`F w = K c`, which are 0 except for the pivots.
@@ -194,7 +194,7 @@ class FeatureMap:
         coefficients[self.pivots] = solve_triangular(triangle, weights, trans="T", lower=True)
         return coefficients
 
-    def share_of_bounds(self, C: float, multiple: float = 1.0) -> float:
+    def bound_factor(self, C: float, multiple: float = 1.0) -> float:
         r"""Compute the fraction of a lower bound for F that holds for K, and warn if it is small.
 
         Let :math:`g_K(y) = \max_{0 \le \alpha \le C} \alpha^\top 1 - \tfrac12 v^\top K v` with
@@ -220,15 +220,16 @@ class FeatureMap:
         multiple : float
             Factor of :math:`\lambda`.
         """
-        share = 1.0 / (1.0 + 2.0 * C * multiple * self.left_out)
-        if share < 1.0 - WORTH_SAYING:
+        fraction = 1.0 / (1.0 + 2.0 * C * multiple * self.omitted_norm)
+        if fraction < 1.0 - NEGLIGIBLE:
             warn(
                 f"the kernel's features leave out a part of the Gram matrix, of norm "
-                f"{self.left_out:.3g}, for which lower bounds are multiplied by {share:.6g} with "
-                f"C = {C:g}; a smaller C, or no instances that are almost equal, give better ones.",
+                f"{self.omitted_norm:.3g}, for which lower bounds are multiplied by {fraction:.6g} "
+                f"with C = {C:g}; a smaller C, or no instances that are almost equal, give "
+                "better ones.",
                 IllPosedWarning,
             )
-        return share
+        return fraction
 
 
 def unit_of(features: Array, C: Weight = np.inf) -> float:
@@ -294,7 +295,7 @@ def factor(gram: Array) -> tuple[Array, float, Indices]:
     -------
     features : array of shape (n_instances, rank)
         F.  Where K has eigenvalues below zero, down to ``PSD_TOLERANCE``, they are 0 in F F'.
-    left_out : float
+    omitted_norm : float
         The Frobenius norm of K - F F', without rounding errors relative to the diagonal entries.
     pivots : int array of shape (rank,)
         The instances whose rows of F, in this order, are a lower triangular matrix.
@@ -309,17 +310,17 @@ def factor(gram: Array) -> tuple[Array, float, Indices]:
     for units in (np.where(diagonal > 0.0, np.sqrt(np.abs(diagonal)), common), common):
         gram /= units
         gram /= units[:, None]
-        features, pivots, left, left_out = _pivoted_cholesky(gram, units)
-        if left > PSD_TOLERANCE:
+        features, pivots, largest_error, omitted_norm = _pivoted_cholesky(gram, units)
+        if largest_error > PSD_TOLERANCE:
             values, vectors = eigh(gram, lower=False)
             if values[0] < -PSD_TOLERANCE * max(values[-1], 0.0):
                 gram = (np.triu(gram) + np.triu(gram, 1).T) * units * units[:, None]
                 continue
             nearest = (vectors * np.maximum(values, 0.0)) @ vectors.T
-            features, pivots, _, left_out = _pivoted_cholesky(nearest, units)
+            features, pivots, _, omitted_norm = _pivoted_cholesky(nearest, units)
         features *= units[:, None]
-        _warn_if_lost(diagonal, features, largest)
-        return features, left_out, pivots
+        _warn_if_inexact(diagonal, features, largest)
+        return features, omitted_norm, pivots
     raise InputError(
         f"the Gram matrix must be positive semidefinite, got eigenvalues from "
         f"{largest * values[0]:.3g} to {largest * values[-1]:.3g}; use a valid kernel or add to "
@@ -338,10 +339,10 @@ def _pivoted_cholesky(gram: Array, units: Array) -> tuple[Array, Indices, float,
     for k, (instance, row) in enumerate(zip(order, lapack.T, strict=True), start=1):
         features[instance, : min(k, rank)] = row[: min(k, rank)]
     np.fill_diagonal(gram, diagonal)
-    return features, order[:rank], *_left(gram, features, np.sort(order[rank:]), units)
+    return features, order[:rank], *_remainder(gram, features, np.sort(order[rank:]), units)
 
 
-def _left(gram: Array, features: Array, others: Indices, units: Array) -> tuple[float, float]:
+def _remainder(gram: Array, features: Array, others: Indices, units: Array) -> tuple[float, float]:
     """Compute the largest entry and norm of K - F F', reading K above its diagonal."""
     largest, squares = 0.0, 0.0
     rounding = len(gram) * np.finfo(np.float64).eps
@@ -355,15 +356,15 @@ def _left(gram: Array, features: Array, others: Indices, units: Array) -> tuple[
     return largest, float(np.sqrt(squares))
 
 
-def _warn_if_lost(diagonal: Array, features: Array, largest: float) -> None:
+def _warn_if_inexact(diagonal: Array, features: Array, largest: float) -> None:
     """Warn of nonzero instances whose features do not match K."""
     zero = len(diagonal) * np.finfo(np.float64).eps * largest
-    apart = np.abs(diagonal - np.einsum("ij,ij->i", features, features))
-    lost = (diagonal > zero) & (apart > np.sqrt(PSD_TOLERANCE) * diagonal)
-    if lost.any():
+    differences = np.abs(diagonal - np.einsum("ij,ij->i", features, features))
+    inexact = (diagonal > zero) & (differences > np.sqrt(PSD_TOLERANCE) * diagonal)
+    if inexact.any():
         warn(
             f"the Gram matrix is positive semidefinite only relative to its largest entries, and "
-            f"in {int(lost.sum())} of {len(lost)} instances the features differ from it by more "
-            "than a few digits; scale the instances before the kernel, or drop the largest.",
+            f"in {int(inexact.sum())} of {len(inexact)} instances the features differ from it by "
+            "more than a few digits; scale the instances before the kernel, or drop the largest.",
             IllPosedWarning,
         )

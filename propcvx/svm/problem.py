@@ -14,7 +14,7 @@ from propcvx.labelings.feasible import FeasibleLabelings, best_labeling
 from propcvx.labelings.losses import HINGE, InstanceLoss, ProportionLoss
 from propcvx.svm.step import Separator
 
-MOST_SWAPPED = 100
+MAX_SWAPPED = 100
 """Number of instances per bag and label for which swaps are tried: the least cost to flip."""
 
 
@@ -79,17 +79,17 @@ class PropSVM:
         ``changes`` is the change of the losses by the flip of each label.
         """
         pairs = [
-            np.meshgrid(*(_first(free[labeling[free] == sign], changes) for sign in (1.0, -1.0)))
-            for free in self.bags.free
+            np.meshgrid(*(_cheapest(free[labeling[free] == sign], changes) for sign in (1.0, -1.0)))
+            for free in self.bags.unlabeled
         ]
         return np.vstack([np.column_stack([up.ravel(), down.ravel()]) for up, down in pairs])
 
     def flips(self, labeling: Array) -> tuple[Indices, Array]:
         """List instances with a feasible flip, in rows, and the costs of the bags after it."""
-        now, counts = self.cost(labeling), self.bags.positives_of(labeling)
+        cost_now, counts = self.cost(labeling), self.bags.positives_of(labeling)
         after = np.full(len(labeling), np.inf)
-        for free, cost, count in zip(self.bags.free, self.costs, counts, strict=True):
-            after[free] = now - cost[count] + cost[count - labeling[free].astype(np.intp)]
+        for free, cost, count in zip(self.bags.unlabeled, self.costs, counts, strict=True):
+            after[free] = cost_now - cost[count] + cost[count - labeling[free].astype(np.intp)]
         allowed = np.flatnonzero(np.isfinite(after))
         return allowed[:, None], after[allowed]
 
@@ -99,5 +99,5 @@ class PropSVM:
         return FeasibleLabelings.from_loss(self.loss, self.bags)
 
 
-def _first(instances: Indices, changes: Array) -> Indices:
-    return instances[np.argsort(changes[instances], kind="stable")[:MOST_SWAPPED]]
+def _cheapest(instances: Indices, changes: Array) -> Indices:
+    return instances[np.argsort(changes[instances], kind="stable")[:MAX_SWAPPED]]

@@ -59,17 +59,17 @@ class Separator:
 
 
 Step = Callable[[Array, float, Separator | None], Separator]
-"""``step(labeling, C, after)``; ``after`` is the separator that led to the labeling."""
+"""``step(labeling, C, previous)``; ``previous`` is the separator that led to the labeling."""
 
-Known = dict[Hashable, Separator]  # answers by labeling and C
-Solved = MutableMapping[Hashable, Known]  # of steps on the same features, by solver and tolerance
+Cache = dict[Hashable, Separator]  # answers by labeling and C
+Caches = MutableMapping[Hashable, Cache]  # of steps on the same features, by solver and tolerance
 
-BETTER = 1e-9
+MIN_DECREASE = 1e-9
 """Relative difference above which a value counts as lower."""
 
 SIGNS = np.array([1.0, -1.0])
 
-MOST_REMEMBERED = 2000
+MAX_CACHED = 2000
 """Number of instances above which nothing is cached, as a separator has several numbers each."""
 
 
@@ -78,7 +78,7 @@ def bits_of(labeling: Array) -> bytes:
     return np.packbits(labeling > 0.0).tobytes()
 
 
-class BuiltOnce:
+class PicklesFields:
     """Base of dataclasses that build their program once, and do not send it to a process."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class BuiltOnce:
 
 
 @dataclass(frozen=True)
-class SVMStep(BuiltOnce):
+class SVMStep(PicklesFields):
     r"""Solver of the SVM of a fixed labeling; built once, solved again for every labeling and C.
 
     If w = 0 has a primal objective as small as the solution, up to the solver's gap, w is set to
@@ -113,34 +113,34 @@ class SVMStep(BuiltOnce):
     solve: Solve = Solve(tol=1e-6)
     loss: InstanceLoss = HINGE
 
-    def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
+    def __call__(self, labeling: Array, C: float, previous: Separator | None = None) -> Separator:
         """Solve with a warm start from the separator before, and set the best bias for w."""
         parameters = svm_dual_parameters(labeling, C / self._unit**2 * self.loss.weights)
-        program, start = self._program.set(**parameters), after and after.warm_start
+        program, start = self._program.set(**parameters), previous and previous.warm_start
         solution = self.solve(program, warm_start=start)
         box = parameters["lower"], parameters["upper"]
         v = feasible_in_box(solution.variables["v"], *box)
-        weights, ties = self._posed.T @ v, labeling
-        losses, offset = best_losses(labeling - self._posed @ weights, *box)
+        weights, ties = self._scaled.T @ v, labeling
+        losses, offset = best_losses(labeling - self._scaled @ weights, *box)
         lower, upper = (bound.sum() for bound in box)  # of the labels -1 and of the labels +1
         zero, offset_of_zero = best_losses(SIGNS, lower * (SIGNS < 0.0), upper * (SIGNS > 0.0))
         error = gap_of(solution) + len(labeling) * np.finfo(float).eps * zero
         if zero - error <= 0.5 * float(weights @ weights) + losses:
             weights, offset = np.zeros_like(weights), offset_of_zero
-            ties = self._posed @ (self._posed.T @ labeling)
+            ties = self._scaled @ (self._scaled.T @ labeling)
         duals = self._unit**2 * v
         return self._separator(labeling, weights, offset, solution, ties=ties, duals=duals)
 
     def _separator(
-        self, labeling: Array, posed: Array, offset: Any, solution: Solution, **others: Any
+        self, labeling: Array, scaled: Array, offset: Any, solution: Solution, **others: Any
     ) -> Separator:
         """Build the separator, with weights and bias for the original features."""
-        weights = self._unit * posed
+        weights = self._unit * scaled
         return Separator(
             labeling,
             weights,
             offset - self._mean @ weights,
-            self._posed @ posed + offset,
+            self._scaled @ scaled + offset,
             gap=self._unit**2 * gap_of(solution),
             solver=solution.solver,
             status=solution.status,
@@ -150,20 +150,22 @@ class SVMStep(BuiltOnce):
 
     @cached_property
     def _mean(self) -> Array:
-        alike = np.ptp(self.features, axis=0) == 0.0  # exactly, not up to the rounding of a sum
-        return np.where(alike, self.features[0], self.features.mean(axis=0))
+        is_constant = (
+            np.ptp(self.features, axis=0) == 0.0
+        )  # exactly, not up to the rounding of a sum
+        return np.where(is_constant, self.features[0], self.features.mean(axis=0))
 
     @cached_property
     def _unit(self) -> float:
         return unit_of(self.features - self._mean)
 
     @cached_property
-    def _posed(self) -> Array:
+    def _scaled(self) -> Array:
         return self._unit * (self.features - self._mean)
 
     @cached_property
     def _program(self) -> Program:
-        return svm_dual(self._posed)
+        return svm_dual(self._scaled)
 
 
 def gap_of(solution: Solution) -> float:
@@ -174,28 +176,28 @@ def gap_of(solution: Solution) -> float:
 def best_losses(residuals: Array, lower: Array, upper: Array) -> tuple[float, float]:
     """Compute the sum of the losses with the best bias, and that bias."""
     offset = best_offset(residuals, lower, upper)
-    left = residuals - offset
-    return float(np.where(left > 0.0, upper, lower) @ left), offset
+    losses = residuals - offset
+    return float(np.where(losses > 0.0, upper, lower) @ losses), offset
 
 
 @dataclass(frozen=True)
 class LossStep(SVMStep):
     """Solver of the step for any other instance loss, by its primal program."""
 
-    def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
+    def __call__(self, labeling: Array, C: float, previous: Separator | None = None) -> Separator:
         """Solve with a warm start from the separator before."""
         program = self._program.set(y=labeling, C=C / self._unit**2)
-        solution = self.solve(program, warm_start=after and after.warm_start)
+        solution = self.solve(program, warm_start=previous and previous.warm_start)
         weights, offset = solution.variables["w"], float(solution.variables["b"])
         return self._separator(labeling, weights, offset, solution, ties=labeling)
 
     @cached_property
     def _program(self) -> Program:
-        return margin_classifier(self._posed, self.loss)
+        return margin_classifier(self._scaled, self.loss)
 
 
 @dataclass(frozen=True)
-class RememberedStep:
+class CachedStep:
     """An SVM step with a cache of its separators.
 
     Different starts of Algorithm 1 reach the same labelings, and while C* is small the labels do
@@ -213,20 +215,20 @@ class RememberedStep:
     """
 
     step: SVMStep
-    known: Known = field(default_factory=dict, repr=False)
+    cache: Cache = field(default_factory=dict, repr=False)
 
-    def __call__(self, labeling: Array, C: float, after: Separator | None = None) -> Separator:
+    def __call__(self, labeling: Array, C: float, previous: Separator | None = None) -> Separator:
         """Solve as :class:`SVMStep`, or return the cached separator."""
-        question = (bits_of(labeling), C)
-        if question not in self.known:
-            self.known[question] = self.step(labeling, C)
-        return self.known[question]
+        key = (bits_of(labeling), C)
+        if key not in self.cache:
+            self.cache[key] = self.step(labeling, C)
+        return self.cache[key]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"step": self.step, "known": {}}
+        return {"step": self.step, "cache": {}}
 
 
-def svm_step(features: Array, loss: InstanceLoss, solve: Solve, solved: Solved) -> Step:
+def svm_step(features: Array, loss: InstanceLoss, solve: Solve, caches: Caches) -> Step:
     """Build the step of an instance loss: the dual SVM for the hinge, else the primal program.
 
     With the hinge, few instances, and one solver of the table without options, the step shares a
@@ -237,24 +239,24 @@ def svm_step(features: Array, loss: InstanceLoss, solve: Solve, solved: Solved) 
     features : array of shape (n_instances, rank)
     loss : InstanceLoss
     solve : Solve
-    solved : dict
+    caches : dict
         Separators of steps on these features, by solver, tolerance and weights of the instances; it
         is updated in place.
     """
     if loss.of_margins is not HINGE.of_margins:
         return LossStep(features, solve, loss)
-    step, plain = (
+    step, is_cacheable = (
         SVMStep(features, solve, loss),
         isinstance(solve.solver, str) and not solve.options,
     )
-    if not plain or len(features) > MOST_REMEMBERED:
+    if not is_cacheable or len(features) > MAX_CACHED:
         return step
     weights = np.asarray(loss.weights, dtype=np.float64).tobytes()
-    return RememberedStep(step, solved.setdefault((solve.solver, solve.tol, weights), {}))
+    return CachedStep(step, caches.setdefault((solve.solver, solve.tol, weights), {}))
 
 
 @dataclass(frozen=True)
-class LabelingSVM(BuiltOnce):
+class LabelingSVM(PicklesFields):
     """The SVM of any labeling, without a bias, for one C.
 
     Attributes
@@ -292,7 +294,7 @@ class LabelingSVM(BuiltOnce):
         losses = HINGE.evaluate(labeling, self.features @ weights)
         return 0.5 * float(weights @ weights) + float(np.sum(self.C * losses))
 
-    def solved(self, labeling: Array) -> Separator:
+    def separate(self, labeling: Array) -> Separator:
         """Solve the SVM of a labeling of -1 and +1.
 
         Its value is the primal value at the best multiple of the weights: an upper bound on the
@@ -306,7 +308,7 @@ class LabelingSVM(BuiltOnce):
 
     def best(self, labelings: Array) -> Separator:
         """Find the SVM of least value over labelings, shape (n_labelings, n_instances)."""
-        return min(map(self.solved, np.unique(labelings, axis=0)), key=attrgetter("value"))
+        return min(map(self.separate, np.unique(labelings, axis=0)), key=attrgetter("value"))
 
 
 def best_multiple(weights: Array, margins: Array, C: Weight) -> float:
@@ -322,13 +324,13 @@ def best_multiple(weights: Array, margins: Array, C: Weight) -> float:
     return float(0.5 * low**2 * square + C @ np.maximum(0.0, 1.0 - low * margins))
 
 
-def improved(best: Separator, step: Callable[[Separator], Separator]) -> Separator:
+def improve(best: Separator, step: Callable[[Separator], Separator]) -> Separator:
     """Repeat a step as long as it lowers the value."""
     while is_better((other := step(best)).value, best.value):
         best = other
     return best
 
 
-def is_better(value: float, than: float) -> bool:
+def is_better(value: float, reference: float) -> bool:
     """Check whether a value is lower, by more than rounding."""
-    return value < than - BETTER * abs(than)
+    return value < reference - MIN_DECREASE * abs(reference)

@@ -24,7 +24,7 @@ class OneThread:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._inside = 0
+        self._n_active = 0
         self._limits: Any = None
 
     @cached_property
@@ -39,15 +39,15 @@ class OneThread:
             yield
             return
         with self._lock:
-            self._inside += 1
-            if self._inside == 1:
+            self._n_active += 1
+            if self._n_active == 1:
                 self._limits = self._libraries.limit(limits=1, user_api="blas")
         try:
             yield
         finally:
             with self._lock:
-                self._inside -= 1
-                if self._inside == 0:
+                self._n_active -= 1
+                if self._n_active == 0:
                     self._limits.restore_original_limits()
 
 

@@ -39,7 +39,7 @@ from propcvx.svm.kernels import WITH_GAMMA, FeatureMap, Kernel
 MAKE_TARGET = "make y with propcvx.bag_target(bags, proportions)"
 """Advice in the messages about a y that is not a bag target."""
 
-NUMBERED = (
+FOLD_ADVICE = (
     "cross_val_predict numbers the rows of a bag target unless method='predict': fit to the splits "
     "of propcvx.BagKFold(5).split(X, y) instead."
 )
@@ -80,7 +80,9 @@ class TrainingData:
     _maps: list[FeatureMap] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
-    def of(cls, method: KernelMethod, X: Any, y: Any, sample_weight: Any = None) -> TrainingData:
+    def from_arrays(
+        cls, method: KernelMethod, X: Any, y: Any, sample_weight: Any = None
+    ) -> TrainingData:
         """Check X, y and weights; the method stores the names of the columns."""
         check_same_order({"X": X, "y": y, "sample_weight": sample_weight})
         if type(method) is KernelMethod and np.shape(X)[:1] == (1,):
@@ -88,11 +90,11 @@ class TrainingData:
         checked = validate_data(
             method, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
-        target, classes = _bag_target_of(y)
+        target, classes = _check_target(y)
         check_same_length(checked, target)
-        bags = Bags.from_target(target, table=len(classes) > 2).with_rounded_shares()
-        bags = weighted(bags, sample_weight)
-        if not (bags.with_share.any() or bags.labels.any()):
+        bags = Bags.from_target(target, table=len(classes) > 2).round_proportions()
+        bags = set_weights(bags, sample_weight)
+        if not (bags.has_proportion.any() or bags.labels.any()):
             raise InputError(
                 "y has no bag with a proportion and no known label, so it does not identify the "
                 "classes. Pass a proportion or labels; for the two clusters of largest margin, "
@@ -105,9 +107,9 @@ class TrainingData:
     def feature_map(self, method: KernelMethod) -> FeatureMap:
         """Compute the features of the instances, once for each kernel."""
         kernel = _kernel_of(method, self.X)
-        for known in self._maps:
-            if known.kernel == kernel:
-                return known
+        for feature_map in self._maps:
+            if feature_map.kernel == kernel:
+                return feature_map
         self._maps.append(FeatureMap.fit(self.X, kernel, method.gram_matrices))
         return self._maps[-1]
 
@@ -126,14 +128,14 @@ def _kernel_of(method: KernelMethod, X: Any) -> Kernel:
     return Kernel(method.kernel, gamma, method.degree, method.coef0)
 
 
-def _bag_target_of(y: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
+def _check_target(y: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     """Check the target, and return it with the names of the classes."""
     if not is_bag_target(y):
-        return bags_of_one(y)
+        return singleton_target(y)
     return y, classes_of(y)
 
 
-def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
+def singleton_target(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     """Make a target of singleton bags from labels, and return it with the two classes."""
     if labels is None:
         raise InputError(
@@ -154,12 +156,12 @@ def bags_of_one(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
         raise InputError(
             f"y must have labels of two classes, got {len(classes)}. Only binary classification is "
             f"supported. For names of bags, {MAKE_TARGET}; for more classes, pass a table as "
-            f"proportions. {NUMBERED}"
+            f"proportions. {FOLD_ADVICE}"
         )
     return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
 
 
-def weighted(bags: Bags, sample_weight: Any) -> Bags:
+def set_weights(bags: Bags, sample_weight: Any) -> Bags:
     """Return the bags with weights of their instances.
 
     Raises
@@ -191,12 +193,14 @@ def bag_weights(weights: Any, bags: Bags) -> Array:
     if isinstance(weights, str):
         if check_choice("bag_weights", weights, ("uniform", "size")) == "size":
             return bags.sizes.astype(float)
-        given = np.ones(bags.n_bags)
+        values = np.ones(bags.n_bags)
     else:
-        wanted = f"'uniform', 'size', or one positive number per bag ({bags.n_bags})"
-        given = bags.check_values("bag_weights", weights, wanted, np.nextafter(0.0, 1.0), np.inf)
+        requirement = f"'uniform', 'size', or one positive number per bag ({bags.n_bags})"
+        values = bags.check_values(
+            "bag_weights", weights, requirement, np.nextafter(0.0, 1.0), np.inf
+        )
     _, code = np.unique(bags.codes, return_inverse=True)
-    return np.asarray(given * (bags.sizes / np.bincount(code, bags.sizes)[code]))
+    return np.asarray(values * (bags.sizes / np.bincount(code, bags.sizes)[code]))
 
 
 def proportion_term(

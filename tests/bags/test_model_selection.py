@@ -38,7 +38,7 @@ def check_split(y, train, test):
     """Both halves are whole bags, and all instances are in one of them; the bags held out."""
     assert sorted([*train, *test]) == list(range(len(y)))
     for half in (train, test):
-        assert Bags.from_target(y[half]).whole.all()
+        assert Bags.from_target(y[half]).is_whole.all()
     return set(y["bag"][test])
 
 

@@ -17,7 +17,7 @@ from propcvx import (
     bag_target,
     binary_target,
     certify,
-    group_shares,
+    group_rates,
 )
 from propcvx.bags.targets import classes_of, is_bag_target
 from propcvx.errors import InputError
@@ -77,7 +77,7 @@ def test_what_is_for_two_classes_says_so():
         lambda: AlterPropSVM(init=np.ones(16)).fit(X, y),
         lambda: boundary(model, X[:, :2]),
         lambda: coefficients([model], "C_p"),
-        lambda: group_shares(y, X[:, 0] > 0),
+        lambda: group_rates(y, X[:, 0] > 0),
     ):
         with pytest.raises(InputError, match=r"class"):
             call()

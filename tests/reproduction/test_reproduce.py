@@ -62,7 +62,7 @@ def test_folds_are_whole_bags_and_cover_each_once():
     tasks = [task_of(replace(CELL, bag_size=7, fold=fold)) for fold in range(5)]
     for task in tasks:
         for part in (task.train, task.test):
-            assert Bags.from_target(part.y).whole.all()
+            assert Bags.from_target(part.y).is_whole.all()
         assert not set(task.train.y["bag"]) & set(task.test.y["bag"])
     assert sorted(np.bincount(np.concatenate([t.test.y["bag"] for t in tasks]))) == [4] + [7] * 8
 

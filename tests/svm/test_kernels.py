@@ -237,8 +237,8 @@ def test_what_is_left_out_is_no_more_than_it_says(seed, apart):
     left = gram - feature_map.features @ feature_map.features.T
     assert (np.abs(left) <= 2e-10 * np.outer(size, size)).all()
     rounding = 1e-14 * gram.diagonal().max()
-    assert np.linalg.eigvalsh(left)[-1] <= feature_map.left_out + rounding
-    assert feature_map.left_out <= np.trace(left) + rounding
+    assert np.linalg.eigvalsh(left)[-1] <= feature_map.omitted_norm + rounding
+    assert feature_map.omitted_norm <= np.trace(left) + rounding
 
 
 def test_an_instance_at_a_distance_keeps_a_gaussian_kernel_semidefinite():

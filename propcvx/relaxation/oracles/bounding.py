@@ -73,17 +73,17 @@ class EigenvalueOracle(BaseOracle):
         quadratic = columns @ columns.T
         scale = order * float(np.linalg.norm(quadratic)) or 1.0
 
-        def eigen(share: float) -> tuple[Array, Array]:
-            return np.linalg.eigh(quadratic - share * scale * (corner @ corner.T))
+        def eigen(ratio: float) -> tuple[Array, Array]:
+            return np.linalg.eigh(quadratic - ratio * scale * (corner @ corner.T))
 
-        def bound(share: float) -> float:
-            top = eigen(share)[0][-1]
-            return share * scale + order * (max(top, 0.0) if len(basis) > len(quadratic) else top)
+        def bound(ratio: float) -> float:
+            top = eigen(ratio)[0][-1]
+            return ratio * scale + order * (max(top, 0.0) if len(basis) > len(quadratic) else top)
 
-        share = minimize_scalar(bound, bounds=(-1.0, 1.0), method="bounded").x
-        error = order * np.finfo(float).eps * scale * (1.0 + abs(share))
-        minimum, share = min((bound(s), s) for s in (share, 0.0))
-        return minimum + error, span[1:] @ (basis @ eigen(share)[1][:, -1])
+        ratio = minimize_scalar(bound, bounds=(-1.0, 1.0), method="bounded").x
+        error = order * np.finfo(float).eps * scale * (1.0 + abs(ratio))
+        minimum, ratio = min((bound(s), s) for s in (ratio, 0.0))
+        return minimum + error, span[1:] @ (basis @ eigen(ratio)[1][:, -1])
 
 
 @dataclass(frozen=True)

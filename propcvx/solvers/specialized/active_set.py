@@ -32,7 +32,7 @@ JOINING = 1e-8
 """Size of a step along the residuals, in units of the box, by which an instance leaves a bound."""
 
 
-def weights_of_box(solver: str, values: Mapping[str, Array]) -> Array:
+def check_box(solver: str, values: Mapping[str, Array]) -> Array:
     """Return the weight C of each instance.
 
     Raises
@@ -50,23 +50,23 @@ def weights_of_box(solver: str, values: Mapping[str, Array]) -> Array:
     return C
 
 
-def finished(
+def polish(
     svm: SVMDual, values: Mapping[str, Array], v: Array, bias: float, tol: float, **others: Any
 ) -> Solution:
     """Take steps from v until its gap is at most ``tol``, and return the best solution."""
     y, lower, upper = (values[name] for name in ("y", "lower", "upper"))
     misses, best = 0, (svm.gap(values, {"v": v}, {}), v, bias)
     while best[0] > tol and misses < MOST_MISSES:
-        inside = np.flatnonzero((v > lower) & (v < upper))
-        rows, ones = svm.centered[inside], svm.rows[inside, -1:]
+        interior = np.flatnonzero((v > lower) & (v < upper))
+        rows, ones = svm.centered[interior], svm.rows[interior, -1:]
         system = np.block([[rows @ rows.T, ones], [ones.T, 0.0]])
-        short = np.append(y[inside] - rows @ (v @ svm.centered), -v.sum())
-        *change, bias = scipy.linalg.lstsq(system, short, lapack_driver="gelsy")[0]
+        shortfall = np.append(y[interior] - rows @ (v @ svm.centered), -v.sum())
+        *change, bias = scipy.linalg.lstsq(system, shortfall, lapack_driver="gelsy")[0]
         v = v.copy()
-        v[inside] += change
+        v[interior] += change
         gap = svm.gap(values, {"v": v}, {})
         misses += gap > 0.5 * best[0]
-        best = min(best, (gap, svm.feasible(values, v), float(bias)), key=lambda end: end[0])
+        best = min(best, (gap, svm.feasible(values, v), float(bias)), key=lambda row: row[0])
         residuals = y - svm.centered @ (v @ svm.centered) - bias
         v = np.clip(v + JOINING * (upper - lower) * residuals, lower, upper)
     gap, v, bias = best

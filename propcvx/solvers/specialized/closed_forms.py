@@ -37,13 +37,13 @@ def run_eigenvalues(program: Program, options: Mapping[str, Any], warm: Any) -> 
     :math:`\sum_g \omega_g (d_g - \bar d)^2 \|M - B\|_F^2` and a constant, with B the slope of the
     regression without the constraint, so that M is the semidefinite part of B.
     """
-    known: Any = program.structure
-    shares = known.weights / known.weights.sum()
-    centered = known.between - shares @ known.between
-    squares = float(known.weights @ np.square(centered))
-    slope = np.tensordot(known.weights * centered, known.covariances, 1) / (squares or 1.0)
+    structure: Any = program.structure
+    fractions = structure.weights / structure.weights.sum()
+    centered = structure.between - fractions @ structure.between
+    squares = float(structure.weights @ np.square(centered))
+    slope = np.tensordot(structure.weights * centered, structure.covariances, 1) / (squares or 1.0)
     values, vectors = np.linalg.eigh(slope)
     M, dual = ((vectors * np.maximum(sign * values, 0.0)) @ vectors.T for sign in (1.0, -1.0))
-    Sigma = np.tensordot(shares, known.covariances, 1) - (shares @ known.between) * M
+    Sigma = np.tensordot(fractions, structure.covariances, 1) - (fractions @ structure.between) * M
     variables, duals = {"Sigma": Sigma, "M": M}, {"positive": 2.0 * squares * dual}
     return Solution(cp.OPTIMAL, variables, duals)

@@ -28,7 +28,7 @@ from sklearn.svm import LinearSVC
 
 from propcvx.arrays import Array
 from propcvx.solvers.solver import Solution
-from propcvx.solvers.specialized.active_set import finished, weights_of_box
+from propcvx.solvers.specialized.active_set import check_box, polish
 
 VIOLATION = 0.25
 """A gap of tol is asked for by margins within tol to this power, 0.01 for 1e-8: the steps that
@@ -38,14 +38,14 @@ MAX_ITER = 100
 """Passes over the instances; a large C takes thousands."""
 
 
-def answer_liblinear(
+def solve_liblinear(
     svm: Any, values: Mapping[str, Array], options: Mapping[str, Any], warm: Any
 ) -> Solution:
     """Solve ``svm_dual`` without a bias; every call makes a cold start, for any ``warm``.
 
     ``options`` are ``tol``, the relative duality gap to reach, and ``max_iter``.
     """
-    y, C, tol = values["y"], weights_of_box("liblinear", values), options["tol"] ** VIOLATION
+    y, C, tol = values["y"], check_box("liblinear", values), options["tol"] ** VIOLATION
     limit, largest = options.get("max_iter", MAX_ITER), float(C.max()) or 1.0
     settings = {"loss": "hinge", "fit_intercept": False, "tol": tol, "max_iter": limit}
     machine = LinearSVC(C=largest, random_state=0, **settings)
@@ -56,4 +56,4 @@ def answer_liblinear(
     v = y * C * np.where(np.abs(residuals) <= tol, 0.5, residuals > 0.0)
     steps = int(machine.n_iter_)
     status = cp.OPTIMAL if steps < limit else cp.USER_LIMIT
-    return finished(svm, values, v, 0.0, options["tol"], status=status, iterations=steps)
+    return polish(svm, values, v, 0.0, options["tol"], status=status, iterations=steps)

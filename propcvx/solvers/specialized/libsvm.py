@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 from propcvx.arrays import Array
 from propcvx.programs import Program, SVMDual
 from propcvx.solvers.solver import Solution
-from propcvx.solvers.specialized.active_set import finished, weights_of_box
+from propcvx.solvers.specialized.active_set import check_box, polish
 
 VIOLATION = 0.45
 """A gap of tol is asked for by a violation of the margins of tol to this power: 3e-4 for 1e-8.
@@ -54,12 +54,12 @@ def run_libsvm(program: Program, options: Mapping[str, Any], warm: Any) -> Solut
         If the box is not the box of a labeling and one C, or one C of each instance.
     """
     start, svm, values = perf_counter(), cast(SVMDual, program.structure), program.values
-    C = weights_of_box("libsvm", values)
+    C = check_box("libsvm", values)
     gram = svm.gram
     build_seconds = perf_counter() - start
     v, bias, iterations, status = _fit(gram, values["y"], C, options)
     others = {"status": status, "iterations": iterations, "build_seconds": build_seconds}
-    return finished(svm, values, v, bias, options["tol"], **others)
+    return polish(svm, values, v, bias, options["tol"], **others)
 
 
 def _fit(
@@ -70,18 +70,18 @@ def _fit(
     Instances with C = 0 are omitted; a v that LIBSVM's product of C and its weights has rounded is
     put on its bound.
     """
-    v, kept, largest = np.zeros_like(y), np.flatnonzero(C), float(C.max())
-    if len(kept) < len(y):
-        gram = gram[np.ix_(kept, kept)]
-    if len(np.unique(y[kept])) == 1:  # w = 0 and the bias alone classifies
-        return v, float(y[kept[0]]), 0, cp.OPTIMAL
+    v, nonzero, largest = np.zeros_like(y), np.flatnonzero(C), float(C.max())
+    if len(nonzero) < len(y):
+        gram = gram[np.ix_(nonzero, nonzero)]
+    if len(np.unique(y[nonzero])) == 1:  # w = 0 and the bias alone classifies
+        return v, float(y[nonzero[0]]), 0, cp.OPTIMAL
     unit = min(1.0, largest * float(gram.diagonal().mean()))  # below it, scores are as small
     settings = {"max_iter": MAX_ITER, **options, "tol": unit * options["tol"] ** VIOLATION}
     machine = SVC(C=largest, kernel="precomputed", **settings)
     machine._warn_from_fit_status = lambda: None  # the status reports the iteration limit
     with config_context(assume_finite=True, skip_parameter_validation=True):
-        machine.fit(gram, y[kept], C[kept] / largest)
-    v[kept[machine.support_]] = machine.dual_coef_[0]
+        machine.fit(gram, y[nonzero], C[nonzero] / largest)
+    v[nonzero[machine.support_]] = machine.dual_coef_[0]
     v = np.where(np.abs(v) >= C * (1.0 - 1e-14), y * C, v)
     status = cp.USER_LIMIT if machine.fit_status_ else cp.OPTIMAL
     return v, float(machine.intercept_[0]), int(machine.n_iter_.sum()), status

@@ -46,7 +46,7 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Sol
     If there is no minimum, for example if all labels are equal, the status is ``"user_limit"``.
     """
     structure: Any = program.structure
-    features, bias, shares = structure.features, structure.bias, structure.shares
+    features, bias, fractions = structure.features, structure.bias, structure.fractions
     values = program.values
     rank, target = features.shape[1], values["mean_operator"]
     ridge = np.full(rank + bias, float(values["lam"]))
@@ -56,13 +56,13 @@ def run_logistic(program: Program, options: Mapping[str, Any], warm: Any) -> Sol
     def gradient(x: Array) -> tuple[Array, Array]:
         """Compute the gradient, and the derivative tanh(f) of each instance's term."""
         slopes = np.tanh(features @ x[:rank] + x[rank:].sum())
-        weighted = shares * slopes
+        weighted = fractions * slopes
         sums = np.append(weighted @ features, [weighted.sum()] * bias)
         return sums - target + 2.0 * ridge * x, slopes
 
     def curvature(slopes: Array) -> Array:
         """Compute the second derivatives."""
-        roots = np.sqrt(shares * (1.0 - np.square(slopes)))[:, None]
+        roots = np.sqrt(fractions * (1.0 - np.square(slopes)))[:, None]
         scaled = np.hstack([roots * features, roots[:, :bias]])
         matrix = np.asarray(scaled.T @ scaled)
         matrix.flat[:: len(matrix) + 1] += 2.0 * ridge
@@ -128,13 +128,13 @@ def minimize(
             factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         step, steps = unit * cho_solve(factor, unit * slope, check_finite=False), steps + 1
         new_slope, new_state = gradient(x - step)
-        share = error(new_slope) / error(slope)
-        lower = share <= 0.5 or new_slope @ step >= -0.5 * float(slope @ step)
+        ratio = error(new_slope) / error(slope)
+        lower = ratio <= 0.5 or new_slope @ step >= -0.5 * float(slope @ step)
         if not lower and error(slope) <= GRADIENT:  # nothing but rounding errors is left
             break
         damping = max(damping / 10.0, LEAST_DAMPING) if lower else 100.0 * damping
         if lower:
             x, slope, state = x - step, new_slope, new_state
-        if share > REUSED:
+        if ratio > REUSED:
             matrix, factor = curvature(state), None
     return x, cp.OPTIMAL if error(slope) <= max(tol, GRADIENT) else cp.USER_LIMIT, steps

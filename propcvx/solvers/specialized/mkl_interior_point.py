@@ -51,7 +51,7 @@ MAX_ITER = 200
 TO_BOUNDARY = 0.995
 """Largest fraction of the way to the boundary that a step goes."""
 
-INSIDE = 0.1
+MIN_MULTIPLIER = 0.1
 """The least multiplier of the box at the start."""
 
 
@@ -68,11 +68,11 @@ class Iterate(NamedTuple):
     up: Array
     slack: Array
 
-    def moved(self, step: Iterate, length: float) -> Iterate:
+    def move(self, step: Iterate, length: float) -> Iterate:
         """Return the end of a step of some length."""
         return Iterate(*(v + length * dv for v, dv in zip(self, step, strict=True)))
 
-    def longest(self, step: Iterate) -> float:
+    def step_length(self, step: Iterate) -> float:
         """Compute the length, at most one, to which a step stays a little inside the boundary."""
         values = self.x, self.x - 1.0, self.mu, self.low, self.up, self.slack
         changes = step.x, step.x, step.mu, step.low, step.up, step.slack
@@ -100,7 +100,7 @@ class Scaled:
     weights: Array | float = 1.0
 
     @classmethod
-    def of(cls, features: Array, labelings: Array, C: Weight) -> Scaled:
+    def from_cuts(cls, features: Array, labelings: Array, C: Weight) -> Scaled:
         """Build with the Gram matrix, unless T r is much smaller than N."""
         largest, small = float(np.max(C)), 2 * len(labelings) * features.shape[1] < len(features)
         weights = C / largest
@@ -138,14 +138,14 @@ class Scaled:
         inner.flat[:: len(inner) + 1] += 1.0
         factor = cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
 
-        def once(b: Array) -> Array:
+        def solve_once(b: Array) -> Array:
             by_diagonal = (b.T / diagonal).T
             return by_diagonal - scaled @ cho_solve(factor, B.T @ by_diagonal, check_finite=False)
 
         def solve(b: Array) -> Array:
-            x = once(b)
+            x = solve_once(b)
             for _ in range(2):
-                x = x + once(b - B @ (B.T @ x) - (x.T * diagonal).T)
+                x = x + solve_once(b - B @ (B.T @ x) - (x.T * diagonal).T)
             return x
 
         return solve
@@ -161,7 +161,10 @@ class Scaled:
         x = total / max(0.5 * float(np.mean(self.slopes(ones) @ ones)), 2.0 * total) * ones
         slopes = self.slopes(x)
         margins, quadratics = mu @ slopes - self.weights, 0.5 * slopes @ x
-        low, up = np.maximum(margins, 0.0) + INSIDE, np.maximum(-margins, 0.0) + INSIDE
+        low, up = (
+            np.maximum(margins, 0.0) + MIN_MULTIPLIER,
+            np.maximum(-margins, 0.0) + MIN_MULTIPLIER,
+        )
         slack = float(np.mean(np.concatenate([low * x, up * (1.0 - x)])))
         beta = quadratics.max() + t * slack
         return Iterate(x, beta, mu, low, up, beta - quadratics)
@@ -177,7 +180,7 @@ class Bound(NamedTuple):
     gap: float
 
     @classmethod
-    def at(cls, problem: Scaled, x: Array, mu: Array) -> Bound:
+    def from_point(cls, problem: Scaled, x: Array, mu: Array) -> Bound:
         """Evaluate both sides of the duality."""
         mu, slopes = mu / mu.sum(), problem.slopes(x)
         quadratics = np.maximum(0.0, 0.5 * slopes @ x)
@@ -225,8 +228,8 @@ def advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:
     cuts = bound.quadratics - at.beta + at.slack
     step, products = newton_steps(problem, at, bound.slopes), at.products()
     predictor = step(dual, cuts, tuple(-product for product in products))
-    length = at.longest(predictor)
-    goal = (at.moved(predictor, length).centrality / at.centrality) ** 3 * at.centrality
+    length = at.step_length(predictor)
+    goal = (at.move(predictor, length).centrality / at.centrality) ** 3 * at.centrality
     bends = predictor.low * predictor.x, -predictor.up * predictor.x, predictor.mu * predictor.slack
     second = length**2
     aims = tuple(goal - p - second * bend for p, bend in zip(products, bends, strict=True))
@@ -234,20 +237,20 @@ def advance(problem: Scaled, at: Iterate, bound: Bound) -> Iterate:
     dual = dual + second * (predictor.mu @ bent)
     cuts = cuts + second * 0.5 * (bent @ predictor.x)
     corrected = step(dual, cuts, aims)
-    return at.moved(corrected, at.longest(corrected))
+    return at.move(corrected, at.step_length(corrected))
 
 
 def follow(problem: Scaled, tol: float, max_iter: int) -> tuple[Bound, int]:
     """Step until the gap is at most ``tol``; return the best point and the number of steps."""
     at = problem.start()
-    bound = best = Bound.at(problem, at.x, at.mu)
+    bound = best = Bound.from_point(problem, at.x, at.mu)
     for iteration in range(max_iter):
         if bound.gap <= tol:
             return bound, iteration
         try:
             with np.errstate(all="ignore"):  # x on its bounds, as rounding has it, ends it below
                 at = advance(problem, at, bound)
-                bound = Bound.at(problem, at.x, at.mu)
+                bound = Bound.from_point(problem, at.x, at.mu)
         except (LinAlgError, ZeroDivisionError):  # as close as rounding and conditioning allow
             return best, iteration
         best = bound if bound.gap < best.gap else best
@@ -262,7 +265,7 @@ def run_mkl_interior_point(program: Program, options: Mapping[str, Any], warm: A
     """
     master: Any = program.structure
     labelings = np.asarray(master.labelings, dtype=np.float64)
-    problem = Scaled.of(master.features, labelings, master.C)
+    problem = Scaled.from_cuts(master.features, labelings, master.C)
     bound, steps = follow(problem, options["tol"], options.get("max_iter", MAX_ITER))
     variables, duals = master.answer(problem.C * problem.weights * bound.x, bound.mu)
     return Solution(

@@ -74,7 +74,7 @@ MOST_LENGTHS = 100
 
 
 @dataclass(frozen=True)
-class Warm:
+class WarmStart:
     """The end of a call: the plane (w, b) for centered features, and the width."""
 
     plane: Array
@@ -135,19 +135,19 @@ class Losses:
         slopes += self.lower
         return slopes
 
-    def feasible(self, here: Rounded) -> Feasible:
+    def feasible(self, here: Rounded) -> FeasibleDual:
         """Balance the slopes over the instances within the width, and compute their gap."""
         near, v = here.near, self.slopes(here.residuals, here.width)
         if self.bias:
             v[near] = moved_in_box(v[near], self.lower[near], self.upper[near], -v.sum())
         return self.balanced(v, here.plane[-1])
 
-    def balanced(self, v: Array, bias: float) -> Feasible:
+    def balanced(self, v: Array, bias: float) -> FeasibleDual:
         """Compute the nearest feasible v, and its gap with a bias."""
         v = np.clip(v, self.lower, self.upper)
         if self.bias and abs(v.sum()) > 1e-13 * np.abs(v).sum():
             v = moved_in_box(v, self.lower, self.upper, -v.sum())
-        return Feasible.of(self, v, np.append(v @ self.rows[:, :-1], bias))
+        return FeasibleDual.from_v(self, v, np.append(v @ self.rows[:, :-1], bias))
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class Rounded:
     descent: Array
 
     @classmethod
-    def at(cls, losses: Losses, plane: Array, width: float, residuals: Array) -> Rounded:
+    def from_plane(cls, losses: Losses, plane: Array, width: float, residuals: Array) -> Rounded:
         """Round the losses at a plane with these residuals."""
         near, w = np.flatnonzero(np.abs(residuals) < width / 2), np.append(plane[:-1], 0.0)
         slopes, distances = losses.slopes(residuals, width), np.abs(residuals[near])
@@ -233,21 +233,21 @@ class Rounded:
     def line(self, step: Array, width: float) -> Callable[[float], Rounded]:
         """Return the losses rounded with a width as a function of the length of a step."""
         change = self.losses.rows @ step
-        return lambda t: Rounded.at(
+        return lambda t: Rounded.from_plane(
             self.losses, self.plane + t * step, width, self.residuals - t * change
         )
 
-    def moved(self, step: Array) -> Rounded:
+    def search_line(self, step: Array) -> Rounded:
         """Take a step, or go to about the lowest point of its line if that is far from its end.
 
         There the slope along the line is a twentieth of what it was at the start, or less.
         """
         slope, along = -float(self.descent @ step), self.line(step, self.width)
         low, low_slope, high, high_slope, length = 0.0, slope, np.inf, np.inf, 1.0
-        for share in (0.5, *[0.05] * MOST_LENGTHS):
+        for fraction in (0.5, *[0.05] * MOST_LENGTHS):
             there = along(length)
             new_slope = -float(there.descent @ step)
-            if abs(new_slope) <= share * abs(slope):
+            if abs(new_slope) <= fraction * abs(slope):
                 break
             if new_slope < 0.0:
                 low, low_slope = length, new_slope
@@ -262,21 +262,21 @@ class Rounded:
                 length = np.clip(secant, 0.9 * low + 0.1 * high, 0.1 * low + 0.9 * high)
         return there
 
-    def narrowed(self, fall: float) -> Rounded:
+    def narrow(self, fall: float) -> Rounded:
         """Predict the minimizer for a smaller width; keep the plane if that is nearer."""
         width = fall * self.width
         there = self.line(self.step(fall), width)(1.0)
         if there.error <= there.rounding:
             return there
-        return min(there, self.rounded_to(width), key=lambda rounded: rounded.error)
+        return min(there, self.with_width(width), key=lambda rounded: rounded.error)
 
-    def rounded_to(self, width: float) -> Rounded:
+    def with_width(self, width: float) -> Rounded:
         """Round the losses at the same plane with another width."""
-        return Rounded.at(self.losses, self.plane, width, self.residuals)
+        return Rounded.from_plane(self.losses, self.plane, width, self.residuals)
 
 
 @dataclass(frozen=True)
-class Feasible:
+class FeasibleDual:
     """A feasible v, the plane of its weights and some b, and the gap between them."""
 
     plane: Array
@@ -286,7 +286,7 @@ class Feasible:
     residuals: Array
 
     @classmethod
-    def of(cls, losses: Losses, v: Array, plane: Array) -> Feasible:
+    def from_v(cls, losses: Losses, v: Array, plane: Array) -> FeasibleDual:
         """Compute the gap of a v as a sum without cancellation."""
         residuals, w = losses.residuals(plane), plane[:-1]
         above = np.maximum(residuals, 0.0)
@@ -306,8 +306,8 @@ class Feasible:
 
 
 def search(
-    losses: Losses, warm: Warm | None, tol: float, limit: int
-) -> tuple[Feasible, Rounded, int]:
+    losses: Losses, warm: WarmStart | None, tol: float, limit: int
+) -> tuple[FeasibleDual, Rounded, int]:
     """Search from the end of an earlier call; if that fails, from w = 0 in stages.
 
     Large bounds of v are reached in stages.  The v of a hard margin is within smaller bounds, too:
@@ -315,7 +315,7 @@ def search(
 
     Returns
     -------
-    Feasible
+    FeasibleDual
         The v with the smallest relative gap.
     Rounded
         Where the steps ended.
@@ -330,13 +330,13 @@ def search(
     warm = None
     for bounds in _stages(losses):
         inner = _start(losses.within(bounds), warm)
-        found, end, more = minimize(inner, STAGE * tol, limit - steps)
-        steps, warm = steps + more, Warm(end.plane, end.width)
-        larger = losses.balanced(stretch * found.v, stretch * found.plane[-1])
+        solution, end, more = minimize(inner, STAGE * tol, limit - steps)
+        steps, warm = steps + more, WarmStart(end.plane, end.width)
+        larger = losses.balanced(stretch * solution.v, stretch * solution.plane[-1])
         if larger.within(tol):
             return larger, end, steps
-    found, end, more = minimize(_start(losses, warm), tol, limit - steps)
-    return _better(best, found), end, steps + more
+    solution, end, more = minimize(_start(losses, warm), tol, limit - steps)
+    return _smaller_gap(best, solution), end, steps + more
 
 
 def _stages(losses: Losses) -> list[float]:
@@ -346,56 +346,56 @@ def _stages(losses: Losses) -> list[float]:
     return [widest / 100.0**n for n in range(int(np.log(max(ratio, 1.0)) / np.log(100.0)), 0, -1)]
 
 
-def minimize(here: Rounded, tol: float, max_iter: int) -> tuple[Feasible, Rounded, int]:
+def minimize(here: Rounded, tol: float, max_iter: int) -> tuple[FeasibleDual, Rounded, int]:
     """Take Newton steps with falling width until some v has a relative gap of ``tol``.
 
     Returns
     -------
-    Feasible
+    FeasibleDual
         The v with the smallest relative gap of those seen.
     Rounded
         Where the steps ended.
     int
         The number of steps.
     """
-    best: Feasible | None = None
-    share, steps = 0.8, -1
+    best: FeasibleDual | None = None
+    fraction, steps = 0.8, -1
     for steps in range(max_iter):
-        target = share * tol * abs(here.primal)
+        target = fraction * tol * abs(here.primal)
         if here.rounding <= target and here.error <= EXACTNESS * target:
-            before, best = best, _better(best, here.losses.feasible(here))
-            if best.within(tol) or share < LEAST:
+            before, best = best, _smaller_gap(best, here.losses.feasible(here))
+            if best.within(tol) or fraction < LEAST:
                 return best, here, steps
             if before is not None and best.relative_gap > 0.5 * before.relative_gap:
-                share /= 4
+                fraction /= 4
         step = here.step()
         gain = 0.5 * float(here.descent @ step)
         if here.rounding > target and gain <= here.rounding:
             fall = float(np.clip(0.9 * np.sqrt(target / here.rounding), *FALL))
-            here = here.narrowed(fall)
+            here = here.narrow(fall)
         else:
-            there = here.moved(step) if gain > 0.0 else here
+            there = here.search_line(step) if gain > 0.0 else here
             if np.array_equal(there.descent, here.descent):
                 break
             here = there
-    return _better(best, here.losses.feasible(here)), here, steps + 1
+    return _smaller_gap(best, here.losses.feasible(here)), here, steps + 1
 
 
-def _better(best: Feasible | None, new: Feasible) -> Feasible:
+def _smaller_gap(best: FeasibleDual | None, new: FeasibleDual) -> FeasibleDual:
     return new if best is None or new.relative_gap < best.relative_gap else best
 
 
-def on_cut(
+def run_on_svm(
     answer: Callable[..., Solution], program: Program, options: Mapping[str, Any], warm: Any
 ) -> Solution:
     """Solve ``svm_dual`` by a function, and by it a restricted master over one labeling."""
-    known: Any = program.structure
-    if isinstance(known, SVMDual):
-        return answer(known, program.values, options, warm)
-    (labeling,) = np.asarray(known.labelings, dtype=np.float64)
-    values = svm_dual_parameters(labeling, known.C)
-    solution = answer(SVMDual(known.features, bias=False), values, options, warm)
-    variables, duals = known.answer(labeling * solution.variables["v"], np.ones(1))
+    structure: Any = program.structure
+    if isinstance(structure, SVMDual):
+        return answer(structure, program.values, options, warm)
+    (labeling,) = np.asarray(structure.labelings, dtype=np.float64)
+    values = svm_dual_parameters(labeling, structure.C)
+    solution = answer(SVMDual(structure.features, bias=False), values, options, warm)
+    variables, duals = structure.answer(labeling * solution.variables["v"], np.ones(1))
     return replace(solution, variables=variables, duals=duals)
 
 
@@ -405,17 +405,17 @@ def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any)
     :math:`v = (a, -a^*)` has the bounds :math:`[0, C_p]` and :math:`[-C_p, 0]`, and the targets are
     :math:`\tau - \epsilon` and :math:`\tau + \epsilon`.
     """
-    known: Any = program.structure
-    values, n_bags = program.values, len(known.bag_means)
+    structure: Any = program.structure
+    values, n_bags = program.values, len(structure.bag_means)
     target, tube = values["target"], values["epsilon"]
     box = np.broadcast_to(values["C_p"], n_bags)
-    posed = {
+    values_twice = {
         "y": np.concatenate([target - tube, target + tube]),
         "lower": np.concatenate([np.zeros(n_bags), -box]),
         "upper": np.concatenate([box, np.zeros(n_bags)]),
     }
-    twice = SVMDual(np.vstack([known.bag_means, known.bag_means]), bias=True)
-    answer = answer_newton(twice, posed, options, warm)
+    twice = SVMDual(np.vstack([structure.bag_means, structure.bag_means]), bias=True)
+    answer = solve_newton(twice, values_twice, options, warm)
     (a, negated), (low, lowest), (top, highest) = (
         np.split(both, 2)
         for both in (answer.variables["v"], answer.duals["lower"], answer.duals["upper"])
@@ -425,7 +425,7 @@ def run_newton_on_means(program: Program, options: Mapping[str, Any], warm: Any)
     return replace(answer, variables={"a": a, "a_star": -negated}, duals=duals)
 
 
-def answer_newton(
+def solve_newton(
     svm: Any, values: Mapping[str, Array], options: Mapping[str, Any], warm: Any
 ) -> Solution:
     """Solve ``svm_dual`` to a relative duality gap of ``options["tol"]``.
@@ -434,9 +434,9 @@ def answer_newton(
     ``"user_limit"``, and the solution is the v with the smallest gap.
     """
     losses, tol = Losses(svm.rows, values["y"], values["lower"], values["upper"]), options["tol"]
-    fits = isinstance(warm, Warm) and len(warm.plane) == losses.rank + 1
+    is_usable = isinstance(warm, WarmStart) and len(warm.plane) == losses.rank + 1
     best, end, steps = search(
-        losses, warm if fits else None, tol, options.get("max_iter", MAX_ITER)
+        losses, warm if is_usable else None, tol, options.get("max_iter", MAX_ITER)
     )
     above = np.maximum(best.residuals, 0.0)
     duals = {"lower": above - best.residuals, "upper": above}
@@ -448,11 +448,11 @@ def answer_newton(
         duals,
         iterations=steps,
         gap=best.relative_gap,
-        warm_start=Warm(end.plane, end.width),
+        warm_start=WarmStart(end.plane, end.width),
     )
 
 
-def _start(losses: Losses, warm: Warm | None) -> Rounded:
+def _start(losses: Losses, warm: WarmStart | None) -> Rounded:
     """Return the plane of an earlier call, or w = 0 with every instance within the width.
 
     The earlier width is too narrow for a plane that is now far from the minimizer.  It is widened
@@ -462,9 +462,9 @@ def _start(losses: Losses, warm: Warm | None) -> Rounded:
     residuals = losses.residuals(plane)
     widest = 2.5 * float(np.abs(losses.y - losses.bias * plane[-1]).max()) or 1.0
     width = widest if warm is None else warm.width
-    start = Rounded.at(losses, plane, width, residuals)
-    wanted = WIDEN * start.error - np.finfo(float).eps * abs(start.primal)
-    if start.rounding >= wanted or width >= widest:
+    start = Rounded.from_plane(losses, plane, width, residuals)
+    target = WIDEN * start.error - np.finfo(float).eps * abs(start.primal)
+    if start.rounding >= target or width >= widest:
         return start
-    least = wanted * (width / widest) ** 2
-    return start.rounded_to(width * np.sqrt(wanted / max(start.rounding, least)))
+    least = target * (width / widest) ** 2
+    return start.with_width(width * np.sqrt(target / max(start.rounding, least)))

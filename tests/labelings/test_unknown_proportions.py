@@ -41,7 +41,7 @@ def test_none_is_no_proportion():
         y = bag_target("aab", shares)
         assert np.isnan(y["proportion"]).tolist() == [False, False, True]
         bags = Bags.from_target(y)
-        assert bags.with_share.tolist() == [True, False]
+        assert bags.has_proportion.tolist() == [True, False]
 
 
 # One bag of all instances

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupShares(Readable):
+class GroupRates(Readable):
     """Rates of positives in groups; it prints as the table of the groups.
 
     Attributes
@@ -107,8 +107,8 @@ class GroupShares(Readable):
         return difference.rename(f"{first} - {second}")
 
 
-@require_extra("groups", "group_shares")
-def group_shares(
+@require_extra("groups", "group_rates")
+def group_rates(
     y: NDArray[Any],
     groups: Any,
     estimator: Any = None,
@@ -122,7 +122,7 @@ def group_shares(
     random_state: Seed = 0,
     n_jobs: int | None = None,
     verbose: bool = False,
-) -> GroupShares:
+) -> GroupRates:
     r"""Compute the rate of positives in groups of instances: bounds, estimates and intervals.
 
     The bounds assume only the published proportions: with :math:`n_{gk}` of the :math:`n_k`
@@ -177,7 +177,7 @@ def group_shares(
 
     Returns
     -------
-    GroupShares
+    GroupRates
 
     Raises
     ------
@@ -198,7 +198,7 @@ def group_shares(
     --------
     >>> from propcvx import bag_target
     >>> y = bag_target(["a"] * 4 + ["b"] * 4, {"a": 0.75, "b": 0.25})
-    >>> print(group_shares(y, ["old", "old", "young", "old", "old", "young", "young", "young"]))
+    >>> print(group_rates(y, ["old", "old", "young", "old", "old", "young", "young", "young"]))
            n lower_bound upper_bound
     group
     old    4       50.0%      100.0%
@@ -229,7 +229,7 @@ def group_shares(
         columns["ci_low"], columns["ci_high"] = _interval(counts, level)
     if y_true is not None:
         columns["true"] = weighted @ (_complete(y_true, y) > 0)
-    return GroupShares(*_tables(cells, weights, columns, counts), level, classes_of(y).tolist()[1])
+    return GroupRates(*_tables(cells, weights, columns, counts), level, classes_of(y).tolist()[1])
 
 
 def _interval(draws: Any, level: float) -> Any:
