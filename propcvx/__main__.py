@@ -91,7 +91,7 @@ def add_report(commands: Any) -> ArgumentParser:
 def _seed(text: str) -> int:
     """Read a whole number that is a valid seed of a random generator."""
     if not 0 <= int(text) < 2**32:
-        raise ArgumentTypeError(f"must be from 0 to 2**32 - 1, got {text}")
+        raise ArgumentTypeError(f"must be from 0 to 2**32 - 1; got {text}")
     return int(text)
 
 

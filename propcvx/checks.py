@@ -54,7 +54,7 @@ def check_number(
         bounds = ("at least" if left else "above", low), ("at most" if right else "below", high)
         limits = " and ".join(f"{word} {limit:g}" for word, limit in bounds if np.isfinite(limit))
         interval = f" {limits}" * bool(limits) + alternative
-        raise InputError(f"{name} must be a finite number{interval}, got {value!r:.200}.")
+        raise InputError(f"{name} must be a finite number{interval}; got {value!r:.200}.")
     return float(value)
 
 
@@ -96,7 +96,7 @@ def check_proportion(value: Any, bag: str, *, optional: bool = True) -> float:
             )
             advice = of_series if optional else "; leave out the instances of such bags"
         raise InputError(
-            f"proportions must be numbers in [0, 1]{missing}, got {value!r:.200} for bag "
+            f"proportions must be numbers in [0, 1]{missing}; got {value!r:.200} for bag "
             f"{bag}{advice}."
         )
     return min(max(number, 0.0), 1.0)
@@ -105,14 +105,14 @@ def check_proportion(value: Any, bag: str, *, optional: bool = True) -> float:
 def check_count(name: str, value: Any, *, low: int = 1) -> int:
     """Check a whole number, at least ``low``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < low:
-        raise InputError(f"{name} must be a whole number, at least {low}, got {value!r:.200}.")
+        raise InputError(f"{name} must be a whole number, at least {low}; got {value!r:.200}.")
     return int(value)
 
 
 def check_flag(name: str, value: Any) -> bool:
     """Check that a value is True or False, and return it."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name} must be True or False, got {value!r:.200}.")
+        raise InputError(f"{name} must be True or False; got {value!r:.200}.")
     return bool(value)
 
 
@@ -131,7 +131,7 @@ def check_labeling(argument: str, labeling: Any, n_instances: int) -> Array:
     values = as_vector(labeling, n_instances)
     if values is None or not np.isin(values, (-1.0, 1.0)).all():
         raise InputError(
-            f"{argument} must be a labeling of -1 and +1, shape ({n_instances},), got "
+            f"{argument} must be a labeling of -1 and +1, shape ({n_instances},); got "
             f"{labeling!r:.200}."
         )
     return values
@@ -144,7 +144,7 @@ def check_same_order(arguments: Mapping[str, Any]) -> None:
         one, other = tables[first], tables[name]
         if len(one) == len(other) and not one.equals(other) and set(one) == set(other):
             raise InputError(
-                f"{name} must have its rows in the order of {first}, got the same index in another "
+                f"{name} must have its rows in the order of {first}; got the same index in another "
                 f"order; {name}.loc[{first}.index] has that order."
             )
 
@@ -154,14 +154,14 @@ def check_same_length(X: Any, y: Any) -> None:
     if np.shape(X)[:1] != (len(y),):
         rows = np.shape(X)[0] if np.ndim(X) else repr(X)
         raise InputError(
-            f"X and y must have the same number of instances, got {rows} and {len(y)}."
+            f"X and y must have the same number of instances; got {rows} and {len(y)}."
         )
 
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """Check that a value is one of the choices, and return it."""
     if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{name} must be one of {list(choices)}, got {value!r:.200}.")
+        raise InputError(f"{name} must be one of {list(choices)}; got {value!r:.200}.")
     return value
 
 
@@ -189,7 +189,7 @@ def resolve(argument: str, value: Any, table: Mapping[str, Any], method: str) ->
         return table[check_choice(argument, value, table)]
     if isinstance(value, type) and method != "__call__":
         raise InputError(
-            f"{argument} must be a name or an object, got the class {value.__name__}; "
+            f"{argument} must be a name or an object; got the class {value.__name__}; "
             f"{value.__name__}(...) is an object."
         )
     if not callable(getattr(value, method, None)):

@@ -207,7 +207,7 @@ _ALTER = {
     **wrong("n_init", 1.5, classes=SVM[:1]),
     **wrong("max_iter", 0, classes=SVM[:1]),
     **wrong("annealing", "no", classes=SVM[:1]),
-    "init_weight=1.0": alter("init_weight must", "below 1, got 1.0", init_weight=1.0),
+    "init_weight=1.0": alter("init_weight must", "below 1; got 1.0", init_weight=1.0),
     "certify after a fit with weights in its loss": Mistake(
         lambda: certify(AlterPropSVM(instance_loss=WEIGHTED_HINGE).fit(X, Y), X, Y),
         ("certificates", "the hinge loss and no weights in it"),
@@ -247,7 +247,7 @@ _CONV = {
         "solver 'osqp'", "second-order cone program", solver="osqp", **UNSUPPORTED
     ),
     "sweep in three dimensions": conv(
-        "at most 2 features, got 3", relaxation=CuttingPlanes(oracle="sweep")
+        "at most 2 features; got 3", relaxation=CuttingPlanes(oracle="sweep")
     ),
     "a semidefinite matrix too large": conv(
         "order 10", "max_order=9", "cutting_planes", relaxation=Lifted(max_order=9)

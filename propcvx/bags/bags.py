@@ -116,7 +116,7 @@ class Bags:
         """
         if not is_bag_target(y):
             raise InputError(
-                f"y must be a bag target with fields {BAG_DTYPE.names}, got dtype "
+                f"y must be a bag target with fields {BAG_DTYPE.names}; got dtype "
                 f"{getattr(y, 'dtype', type(y).__name__)}; make one with propcvx.bag_target."
             )
         by_class, names = is_class_target(y), classes_of(y).tolist()
@@ -125,7 +125,7 @@ class Bags:
                 f"y has {len(names)} classes, {names}, and two can be handled here; {ONE_CLASS}."
             )
         if y.ndim != 1 or len(y) == 0:
-            raise InputError(f"y must be a non-empty vector of instances, got shape {y.shape}.")
+            raise InputError(f"y must be a non-empty vector of instances; got shape {y.shape}.")
         codes, first, place = np.unique(y["bag"], return_index=True, return_inverse=True)
         p, sizes = y["proportion"].reshape(len(y), -1), y["size"][first]
         bags = cls(
@@ -479,7 +479,7 @@ def _check_values(bags: Bags, p: Array, place: Indices) -> None:
     if differs.any():
         name = bags.name(place[np.argmax(differs)])
         raise InputError(
-            f"y['proportion'] must be one value per bag, got several in bag {name}{JOINED}."
+            f"y['proportion'] must be one value per bag; got several in bag {name}{JOINED}."
         )
 
 

@@ -62,11 +62,11 @@ def check_values(
     if mapping is not None:
         missing = [name for name in names if name not in mapping]
         if missing:
-            raise InputError(f"{argument} must name every bag, got none of {some_of(missing)}.")
+            raise InputError(f"{argument} must name every bag; got none of {some_of(missing)}.")
         listed = [mapping[name] for name in names]
     vector = as_vector(listed, len(codes))
     if vector is None or vector.min() < low or vector.max() > high:
-        raise InputError(f"{argument} must be {requirement}, got {values!r:.200}.")
+        raise InputError(f"{argument} must be {requirement}; got {values!r:.200}.")
     return vector[place]
 
 

@@ -2,7 +2,7 @@ r"""Metrics of the agreement of predictions with the proportions of bags."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from sklearn.metrics import make_scorer, r2_score
 from propcvx.arrays import Array, Indices
 from propcvx.bags.bags import Bags
 from propcvx.bags.targets import ONE_CLASS, class_numbers, is_bag_target
-from propcvx.checks import as_vector
+from propcvx.checks import as_vector, check_choice
 from propcvx.errors import InputError
 
 TIED = 1e-9
@@ -22,7 +22,12 @@ MARGIN = 1.0
 """Least distance of a plane that has all instances on one side, as in an SVM."""
 
 
-def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = False) -> float:
+def bag_error(
+    y_true: NDArray[np.void],
+    y_pred: ArrayLike,
+    *,
+    bag_weights: Literal["uniform", "size"] = "uniform",
+) -> float:
     r"""Compute the mean absolute difference between predicted and given proportions of bags.
 
     .. math::
@@ -41,8 +46,8 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
     y_pred : array of shape (n_instances,)
         Predicted labels: an instance is positive where its entry is above 0; with a target from a
         table, names of classes.
-    by_size : bool
-        Weight bags by their number of instances, as the authors' program does.
+    bag_weights : "uniform" or "size"
+        Whether bags weigh the same, or as many as they have instances, as in the authors' program.
 
     Returns
     -------
@@ -60,15 +65,15 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
     if bags.multiclass:
         predicted = class_numbers("y_pred", y_pred, bags.class_names, bags.n_instances)
         if not predicted.all():
-            raise InputError(f"y_pred must have no unknown labels, got {np.sum(predicted == 0)}.")
+            raise InputError(f"y_pred must have no unknown labels; got {np.sum(predicted == 0)}.")
     if predicted.shape != y_true.shape:
         raise InputError(
-            f"y_pred must have one label per instance, shape {y_true.shape}, got {predicted.shape}."
+            f"y_pred must have one label per instance, shape {y_true.shape}; got {predicted.shape}."
         )
     numbers = as_vector(predicted)
     if numbers is None:
         raise InputError(
-            "y_pred must be a finite number for each instance, above 0 where it is positive, got "
+            "y_pred must be a finite number for each instance, above 0 where it is positive; got "
             f"{y_pred!r:.200}; names of classes need a target from a table."
         )
     if not bags.has_proportion.any():
@@ -77,6 +82,7 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
             "of one bag at least, or compare the labels that you know with "
             "sklearn.metrics.accuracy_score."
         )
+    by_size = check_choice("bag_weights", bag_weights, ("uniform", "size")) == "size"
     compared, instances = bags.select_with_proportion()
     return proportion_error(compared, numbers[instances], by_size=by_size)
 
@@ -84,7 +90,7 @@ def bag_error(y_true: NDArray[np.void], y_pred: ArrayLike, *, by_size: bool = Fa
 neg_bag_error_scorer = make_scorer(bag_error, greater_is_better=False)
 """Scorer for ``scoring=``: minus :func:`bag_error`."""
 
-neg_weighted_bag_error_scorer = make_scorer(bag_error, greater_is_better=False, by_size=True)
+neg_weighted_bag_error_scorer = make_scorer(bag_error, greater_is_better=False, bag_weights="size")
 """Scorer for ``scoring=``: minus :func:`bag_error`, bags weighted by their size."""
 
 
@@ -128,7 +134,7 @@ def bag_r2_score(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     p_true, p_pred, sizes = _true_and_predicted(y_true, y_prob)
     if not np.ptp(p_true, axis=0).any():
         raise InputError(
-            f"y_true must have bags of two different proportions at least, got {len(p_true)} of "
+            f"y_true must have bags of two different proportions at least; got {len(p_true)} of "
             f"{p_true[0, -1]:g}; hold out more bags at a time, or use bag_deviance."
         )
     return float(r2_score(p_true, p_pred, sample_weight=sizes, multioutput="variance_weighted"))
@@ -165,7 +171,7 @@ def bag_correlation(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     p_true, p_pred, sizes = _true_and_predicted(y_true, y_prob)
     if p_true.shape[1] > 2:
         raise InputError(
-            f"y_true must have two classes, got {p_true.shape[1]}; {ONE_CLASS}, and bag_r2_score "
+            f"y_true must have two classes; got {p_true.shape[1]}; {ONE_CLASS}, and bag_r2_score "
             "takes several."
         )
     covariance = np.cov(p_true[:, -1], p_pred[:, -1], fweights=sizes)
@@ -228,7 +234,7 @@ def _true_and_predicted(
     if probabilities.shape != shape or not np.all((probabilities >= 0) & (probabilities <= 1)):
         raise InputError(
             f"y_prob must have probabilities in [0, 1] in shape {shape}, of +1 for each instance "
-            "or of each class with a target from a table, got shape "
+            "or of each class with a target from a table; got shape "
             f"{probabilities.shape} with values from {probabilities.min(initial=np.inf):g} to "
             f"{probabilities.max(initial=-np.inf):g}."
         )

@@ -144,7 +144,7 @@ class BagShuffleSplit(BagKFold):
         if n_known < 2:
             raise InputError(
                 "y must have at least 2 bags to hold some out, with a proportion where any has "
-                f"one, got {n_known}."
+                f"one; got {n_known}."
             )
         fraction = check_number("test_size", self.test_size, 0.0, 1.0, closed="right")
         first = min(max(round(fraction * n_known), 1), n_known - 1)
@@ -184,13 +184,13 @@ def deal_bags(
     """
     if check_count("n_splits", n_splits) < 2 or n_splits > len(sizes):
         raise InputError(
-            f"n_splits must be from 2 to the number of bags ({len(sizes)}), got {n_splits}."
+            f"n_splits must be from 2 to the number of bags ({len(sizes)}); got {n_splits}."
         )
     has_proportion = np.ones(len(sizes), dtype=bool) if has_proportion is None else has_proportion
     if has_proportion.sum() < n_splits:
         raise InputError(
             f"n_splits must be at most the number of bags with a proportion "
-            f"({has_proportion.sum()} of {len(sizes)} bags), as a fold without one has no score, "
+            f"({has_proportion.sum()} of {len(sizes)} bags), as a fold without one has no score; "
             f"got {n_splits}; use fewer splits, or give more proportions."
         )
     shuffled = check_random_state(random_state).permutation(len(sizes))

@@ -167,7 +167,7 @@ def _matched(
         if array.shape != (len(ids),):
             raise InputError(
                 f"proportions must have one entry, or row, per bag: {len(ids)} bags "
-                f"{some_of(ids)}, got an array of shape {array.shape}"
+                f"{some_of(ids)}; got an array of shape {array.shape}"
                 f"{_OF_ROWS if array.shape == codes.shape else ''}."
             )
         mapping = dict(zip(ids, array, strict=True))
@@ -216,7 +216,7 @@ def _named_rows(proportions: Any, classes: Any) -> Any:
     if hasattr(proportions, "columns"):
         if not hasattr(proportions, "index"):
             raise InputError(
-                "proportions must be a dict, an array, or a Series or DataFrame of pandas, got "
+                "proportions must be a dict, an array, or a Series or DataFrame of pandas; got "
                 f"{type(proportions)}; dict(table.iter_rows()) of a table of polars is a dict."
             )
         if not (proportions.index.is_unique and proportions.columns.is_unique):
@@ -227,7 +227,7 @@ def _named_rows(proportions: Any, classes: Any) -> Any:
         names = _listed(range(array.shape[1]) if classes is None else classes)
         if len(names) != array.shape[1] or len(set(names)) < len(names):
             raise InputError(
-                f"classes must be different names of the {array.shape[1]} columns of proportions, "
+                f"classes must be different names of the {array.shape[1]} columns of proportions; "
                 f"got {some_of(names)}."
             )
         return [dict(zip(names, row, strict=True)) for row in array]
@@ -244,7 +244,7 @@ def _class_proportions(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Ar
     names = next(list(row) for row in rows if isinstance(row, Mapping))
     if len(names) < 2:
         raise InputError(
-            f"proportions must be of two classes or more, got {names}; one proportion for each "
+            f"proportions must be of two classes or more; got {names}; one proportion for each "
             f"bag is a number, as in the column proportions[{names[0]!r}] of a DataFrame."
         )
     with suppress(TypeError):
@@ -261,7 +261,7 @@ def _class_proportions(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Ar
         p[k] = [check_proportion(value, cell, optional=False) for cell, value in cells.items()]
         if abs(fsum(p[k]) - 1.0) > UNIT_SUM:
             raise InputError(
-                f"proportions must sum to one in every bag, got {fsum(p[k]):g} in bag {bag!r} "
+                f"proportions must sum to one in every bag; got {fsum(p[k]):g} in bag {bag!r} "
                 f"over the classes {names}; rounded rows of a DataFrame sum to one after "
                 "proportions.div(proportions.sum(axis=1), axis=0)."
             )
@@ -279,14 +279,14 @@ def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
     if hasattr(bags, "columns"):
         raise InputError(
             "bags must have one bag id for each instance, as one column of a DataFrame has, or "
-            f"pandas.MultiIndex.from_frame(bags) of several, got the columns {list(bags.columns)}."
+            f"pandas.MultiIndex.from_frame(bags) of several; got the columns {list(bags.columns)}."
         )
     try:
         members = bags.tolist() if hasattr(bags, "tolist") else list(bags)
         several = [member for member in members if not isinstance(member, Hashable)]
         if several:
             raise InputError(
-                f"bags must have one bag id for each instance, got {several[0]!r:.200}; bags are "
+                f"bags must have one bag id for each instance; got {several[0]!r:.200}; bags are "
                 "not lists of their instances. Join several groupings of the same instances as "
                 "tables of means: fit_means(model, BagMeans.concat([...]))."
             )
@@ -296,7 +296,7 @@ def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
             f"bags must be a sequence with one hashable bag id per instance: {error}."
         ) from error
     if not members:
-        raise InputError("bags must name the bag of each instance, got an empty sequence.")
+        raise InputError("bags must name the bag of each instance; got an empty sequence.")
     if any(map(_is_missing, distinct)):
         raise InputError("bags must not contain None or NaN; give every instance a bag id.")
     try:
@@ -332,7 +332,7 @@ def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
     if hasattr(values, "to_dict"):
         if not values.index.is_unique:
             raise InputError(
-                f"{argument} must have one entry per bag id, got repeated ids; if those of an id "
+                f"{argument} must have one entry per bag id; got repeated ids; if those of an id "
                 "are equal, .groupby(level=0).first() has one of each."
             )
         items = values.items()  # to_dict has None for pandas.NA
@@ -347,22 +347,22 @@ def known_labels(labels: ArrayLike | None, n_instances: int) -> Signs:
     values = np.asarray(labels)
     if values.dtype in (bool, object) and any(isinstance(value, bool) for value in values.tolist()):
         raise InputError(
-            "labels must be -1, +1, or 0 where unknown, got True or False. Convert a Series with "
+            "labels must be -1, +1, or 0 where unknown; got True or False. Convert a Series with "
             "`labels.map({True: 1, False: -1}).fillna(0)`."
         )
     if values.shape != (n_instances,):
         raise InputError(
-            f"labels must have one entry per instance ({n_instances}), got shape {values.shape}."
+            f"labels must have one entry per instance ({n_instances}); got shape {values.shape}."
         )
     if values.dtype.kind in "Of" and any(map(_is_missing, values.tolist())):
         raise InputError(
-            "labels must be -1, +1, or 0 where unknown, got None, NaN or NA. Replace missing "
+            "labels must be -1, +1, or 0 where unknown; got None, NaN or NA. Replace missing "
             "values with 0, for example `labels.fillna(0)`."
         )
     wrong = ~np.isin(values, (-1, 0, 1))
     if wrong.any():
         raise InputError(
-            f"labels must be -1, +1, or 0 where unknown, got {values[wrong].tolist()[0]!r} at "
+            f"labels must be -1, +1, or 0 where unknown; got {values[wrong].tolist()[0]!r} at "
             f"instance {int(np.argmax(wrong))}."
         )
     return values.astype(np.int8)
@@ -379,7 +379,7 @@ def class_numbers(
         strange = {k: label for k, label in enumerate(values) if numbers[k] < 0}
         raise InputError(
             f"{argument} must be names of classes, {list(names)}, or None where unknown, one per "
-            f"instance ({n_instances}), got {len(values)} with {str(strange)[:200]} among them."
+            f"instance ({n_instances}); got {len(values)} with {str(strange)[:200]} among them."
         )
     return np.array(numbers, dtype=np.int64)
 
@@ -429,7 +429,7 @@ def bag_proportions(
     if any(map(_is_missing, values)) or (numbers is None and not has_names):
         raise InputError(
             "labels must be a finite number for each instance, above 0 where it is positive, or "
-            f"the name of its class, got {labels!r:.200}; leave out instances without a label."
+            f"the name of its class; got {labels!r:.200}; leave out instances without a label."
         )
     if not has_names:
         return _proportions(np.asarray(numbers) > 0.0, bags)
@@ -452,7 +452,7 @@ def _proportions(
         ids, codes = encode_ids(bags, keyed=True)
     if len(codes) != len(positive):
         raise InputError(
-            f"bags must name the bag of each of the {len(positive)} instances, got {len(codes)}."
+            f"bags must name the bag of each of the {len(positive)} instances; got {len(codes)}."
         )
     proportions = np.bincount(codes, positive) / np.bincount(codes)
     return dict(zip(ids, proportions.tolist(), strict=True))
@@ -481,7 +481,7 @@ def binary_target(y: NDArray[np.void], name: Hashable) -> NDArray[np.void]:
     """
     names = classes_of(y).tolist() if is_class_target(y) else []
     if name not in names:
-        raise InputError(f"y must be a target with the class {name!r}, got the classes {names}.")
+        raise InputError(f"y must be a target with the class {name!r}; got the classes {names}.")
     number, ids = names.index(name) + 1, ids_of(y)
     target = np.empty(len(y), dtype=target_dtype(metadata=ids and {"ids": ids}))
     target["bag"], target["size"] = y["bag"], y["size"]

@@ -39,7 +39,7 @@ from propcvx.svm.training import KernelMethod, TrainingData, proportion_term
 KERNEL = ("kernel", "gamma", "degree", "coef0")
 """Parameters of the kernel, which all estimators have."""
 
-OF_PROBLEM = ("epsilon", "C_p", "loss", "bag_weights", "intercept", "start", *KERNEL)
+OF_PROBLEM = ("epsilon", "C_p", "loss", "bag_weights", "intercept", "init", *KERNEL)
 """Arguments that are taken from the fit, in addition to C."""
 
 SEARCH_SHARE = 0.2
@@ -61,7 +61,7 @@ def certify(
     coef0: float = 1.0,
     intercept: str = "center",
     bounds: Any = "auto",
-    start: ArrayLike | None = None,
+    init: ArrayLike | None = None,
     time_limit: float = 60.0,
     tol: float = 1e-4,
     random_state: Seed = 0,
@@ -81,7 +81,7 @@ def certify(
     centered features or a constant feature.
 
     ``certify(fitted, X, y)``, with a fitted :class:`propcvx.ConvPropSVM` or
-    :class:`propcvx.AlterPropSVM`, takes all parameters of the problem and ``start`` from the fit,
+    :class:`propcvx.AlterPropSVM`, takes all parameters of the problem and ``init`` from the fit,
     but not its ``sample_weight``.  The bias of ``AlterPropSVM`` is no part of the problem:
     ``intercept`` replaces it, and ``lower`` does not bound its objective.
 
@@ -111,7 +111,7 @@ def certify(
         object with the method ``relax``, such as
         ``CuttingPlanes(master="epigraph", oracle="eigenvalue", max_cuts=200)``.  So is a
         :class:`propcvx.bounds.Bound` of your own.
-    start : array of shape (n_instances,), optional
+    init : array of shape (n_instances,), optional
         A labeling of -1 and +1 to begin the search with, such as the one of an earlier result.
     time_limit : float
         Seconds after which the search ends; the result is the interval that is proved by then.
@@ -161,7 +161,7 @@ def certify(
     if isinstance(X, BaseEstimator):
         raise InputError(
             "X must be instances, or a fitted ConvPropSVM or AlterPropSVM; of a pipeline call "
-            f"certify(model[-1], model[:-1].transform(X), y), got {X!r:.200}."
+            f"certify(model[-1], model[:-1].transform(X), y); got {X!r:.200}."
         )
     check_number("C", C, low=0.0)
     check_number("tol", tol, low=0.0, closed="left")
@@ -173,7 +173,7 @@ def certify(
     features, _ = feature_map.with_intercept(intercept)
     problem = LabelingProblem(data.bags, C, weights, loss, features=features)
     if problem.least_cost < 0.0:
-        raise InputError(f"loss must not be negative, as gaps are relative, got {loss!r:.200}.")
+        raise InputError(f"loss must not be negative, as gaps are relative; got {loss!r:.200}.")
     bounds, least_cost = find_bounds(bounds, problem), problem.least_cost
     fraction = feature_map.bound_factor(C)
     bar = tqdm(desc="nodes", disable=not verbose)
@@ -182,7 +182,7 @@ def certify(
         interval.gram_lower = lambda lower: lower - (1.0 - fraction) * max(lower - least_cost, 0.0)
         search = SwapSearch.from_problem(problem, interval)
         work = _Certification(search)
-        reason = work.run(bounds, start, check_random_state(random_state))
+        reason = work.run(bounds, init, check_random_state(random_state))
     return work.result(reason)
 
 
@@ -191,14 +191,14 @@ def _arguments_of_fit(arguments: Mapping[str, Any]) -> dict[str, Any]:
     fitted, X, y = (arguments[name] for name in ("X", "y", "C"))
     check_is_fitted(fitted)
     if not hasattr(y, "__len__"):
-        raise InputError(f"After a fitted estimator come X and y, got y = {y!r}.")
+        raise InputError(f"After a fitted estimator come X and y; got y = {y!r}.")
     if twice := _not_default({name: arguments[name] for name in OF_PROBLEM}):
         raise InputError(f"{', '.join(twice)} must not be given, as the fitted estimator has it.")
     _check_two_classes(len(fitted.classes_))
     settings = fitted._certified_form() | {name: getattr(fitted, name) for name in KERNEL}
     _check_same_data(fitted, X, y)
-    start = np.where(fitted.transduction_ == fitted.classes_[1], 1.0, -1.0)
-    return {**arguments, **settings, "X": X, "y": y, "start": start}
+    init = np.where(fitted.transduction_ == fitted.classes_[1], 1.0, -1.0)
+    return {**arguments, **settings, "X": X, "y": y, "init": init}
 
 
 def _not_default(arguments: Mapping[str, Any]) -> list[str]:
@@ -210,7 +210,7 @@ def _not_default(arguments: Mapping[str, Any]) -> list[str]:
 def _check_two_classes(n_classes: int) -> None:
     """Raise if there are more than two classes, which have no certificates."""
     if n_classes > 2:
-        raise InputError(f"y must have two classes, got {n_classes}; {ONE_CLASS}.")
+        raise InputError(f"y must have two classes; got {n_classes}; {ONE_CLASS}.")
 
 
 def _check_same_data(fitted: KernelMethod, X: Any, y: Any) -> None:
@@ -219,13 +219,13 @@ def _check_same_data(fitted: KernelMethod, X: Any, y: Any) -> None:
     shape = getattr(X, "shape", np.shape(X))
     if shape != fit_shape or len(y) != fit_shape[0]:
         raise InputError(
-            f"X and y must be those of the fit: X of shape {fit_shape}, got {shape} and "
+            f"X and y must be those of the fit: X of shape {fit_shape}; got {shape} and "
             f"{len(y)} rows of y."
         )
     training = fitted.feature_map_.training
     instances = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     if training is not None and not np.array_equal(training, instances):
-        raise InputError("X must be that of the fit, got other instances.")
+        raise InputError("X must be that of the fit; got other instances.")
 
 
 def _checked_term(
@@ -237,19 +237,19 @@ def _checked_term(
     if C_p is None:
         form, others = "without", {"loss": loss, "bag_weights": bag_weights}
     for name in _not_default(others):
-        raise InputError(f"{name} is not used {form} C_p: leave it out, got {others[name]!r}.")
+        raise InputError(f"{name} is not used {form} C_p: leave it out; got {others[name]!r}.")
     if C_p is not None:
         return proportion_term("loss", loss, C_p, bag_weights, bags)
     bags.check_known(epsilon)
     return constraint(epsilon), 1.0
 
 
-def _allowed(start: Any, problem: LabelingProblem) -> Array:
+def _allowed(init: Any, problem: LabelingProblem) -> Array:
     """Check the labeling to begin with."""
-    labeling = check_labeling("start", start, len(problem.features)).astype(np.float64)
+    labeling = check_labeling("init", init, len(problem.features)).astype(np.float64)
     if not np.isfinite(problem.cost(labeling)):
         raise InputError(
-            "start must be a labeling that y allows: it has other numbers of positives, or changes "
+            "init must be a labeling that y allows: it has other numbers of positives, or changes "
             "a known label. That of a fit is of the very X and y that it was fitted to."
         )
     return labeling
@@ -270,12 +270,12 @@ class _Certification:
     search: SwapSearch
     failures: dict[str, Exception] = field(default_factory=dict)
 
-    def run(self, bounds: dict[str, Bound], start: Any, random: RandomState) -> StopReason:
+    def run(self, bounds: dict[str, Bound], init: Any, random: RandomState) -> StopReason:
         """Search for labelings, then compute each bound, and return why it stopped."""
         search, problem, interval = self.search, self.search.problem, self.search.interval
         try:
-            if start is not None:
-                search.plane(_allowed(start, problem))
+            if init is not None:
+                search.plane(_allowed(init, problem))
             search.plane(problem.best_labeling(np.zeros(len(problem.features))))
             interval.prove("no loss is negative", problem.least_cost)
             if not any(bound.finds for bound in list(bounds.values())[:1]):

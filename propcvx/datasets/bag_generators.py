@@ -136,7 +136,7 @@ def bags_with_proportions(
     random = check_random_state(random_state)
     size = check_count("bag_size", bag_size)
     if not callable(draw):
-        raise InputError(f"draw must be a function that draws a proportion, got {draw!r}.")
+        raise InputError(f"draw must be a function that draws a proportion; got {draw!r}.")
     is_positive = _vector("labels", labels) > 0
     positive = random.permutation(np.flatnonzero(is_positive))
     negative = random.permutation(np.flatnonzero(~is_positive))
@@ -191,5 +191,5 @@ def equal_proportion_bags(
 def _vector(name: str, values: ArrayLike) -> Array:
     vector = as_vector(values)
     if vector is None or not len(vector):
-        raise InputError(f"{name} must be one finite number per instance, got {values!r:.200}.")
+        raise InputError(f"{name} must be one finite number per instance; got {values!r:.200}.")
     return vector

@@ -78,7 +78,7 @@ def data_folder(data_home: Any = None) -> Path:
         If neither is set and pooch, which finds the cache folder, is not installed.
     """
     if data_home is not None and not isinstance(data_home, str | os.PathLike):
-        raise InputError(f"data_home must be the path of a folder, got {data_home!r}.")
+        raise InputError(f"data_home must be the path of a folder; got {data_home!r}.")
     return Path(data_home or os.environ.get(FOLDER) or _pooch().os_cache("propcvx")).expanduser()
 
 

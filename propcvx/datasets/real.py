@@ -163,7 +163,7 @@ def load_guatemala_prenatal(*, data_home: Any = None, download: bool = True) -> 
 
 
 def load_ballots(
-    by: tuple[str, ...] = ("cd", "voteday", "v_SOL", "v_TAX"),
+    bag_columns: tuple[str, ...] = ("cd", "voteday", "v_SOL", "v_TAX"),
     *,
     data_home: Any = None,
     download: bool = True,
@@ -172,7 +172,7 @@ def load_ballots(
 
     Parameters
     ----------
-    by : tuple of str
+    bag_columns : tuple of str
         Columns that define the bags: the congressional district ``cd``, the day of voting
         ``voteday``, and contests ``v_EDU, v_TRS, v_USS, v_SHF, v_CLR, v_TAX, v_SOL, v_USH``,
         which are then no features.
@@ -181,11 +181,13 @@ def load_ballots(
     """
     table = _table("ballots", data_home, download)
     columns = [name for name in table if name in ("cd", "voteday") or name.startswith("v_")]
-    contests = [name for name in columns if name.startswith("v_") and name not in by]
-    if not by or not contests or not set(by) <= set(columns):
-        raise InputError(f"by must be some of {columns}, and not all contests, got {by!r}.")
+    contests = [name for name in columns if name.startswith("v_") and name not in bag_columns]
+    if not bag_columns or not contests or not set(bag_columns) <= set(columns):
+        raise InputError(
+            f"bag_columns must be some of {columns}, and not all contests; got {bag_columns!r}."
+        )
     X, y = votes(table, contests)
-    codes = [np.unique(table[name], return_inverse=True)[1] for name in by]
+    codes = [np.unique(table[name], return_inverse=True)[1] for name in bag_columns]
     return BaggedData.from_labels(
         _scaled(X), y, np.unique(codes, axis=1, return_inverse=True)[1].ravel()
     )

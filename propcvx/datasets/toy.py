@@ -86,7 +86,7 @@ def make_two_bags(n_per_bag: int = 100, random_state: Any = None) -> BaggedData:
     [True, False]
     """
     if check_count("n_per_bag", n_per_bag) % 5:
-        raise InputError(f"n_per_bag must be a multiple of 5, got {n_per_bag}.")
+        raise InputError(f"n_per_bag must be a multiple of 5; got {n_per_bag}.")
     random = check_random_state(random_state)
     points = []
     for _, _, fifths, center, radius in _DISCS:

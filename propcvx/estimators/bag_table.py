@@ -68,24 +68,24 @@ class BagMeans:
         if sizes is None or (sizes < 1.0).any() or (sizes != np.rint(sizes)).any():
             raise InputError(
                 f"sizes must be the number of instances of each of the {len(self.means)} bags, "
-                f"whole numbers of at least 1, got {self.sizes!r:.200}."
+                f"whole numbers of at least 1; got {self.sizes!r:.200}."
             )
         weights = as_vector(self._column("weights"), len(sizes))
         if self.weights is not None and (weights is None or not (weights > 0.0).all()):
             raise InputError(
-                f"weights must be a finite number above 0 for each of the {len(sizes)} bags, got "
+                f"weights must be a finite number above 0 for each of the {len(sizes)} bags; got "
                 f"{self.weights!r:.200}."
             )
         for name, column in (("proportions", self._column("proportions")), ("ids", self.ids)):
             if column is not None and len(column) != len(sizes):
                 raise InputError(
-                    f"{name} must have one entry for each of the {len(sizes)} rows of means, got "
+                    f"{name} must have one entry for each of the {len(sizes)} rows of means; got "
                     f"{len(column)}."
                 )
         repeated = [name for name, rows in Counter(self.names).items() if rows > 1]
         if repeated:
             raise InputError(
-                f"ids must name each bag once, got several rows of {some_of(repeated)}."
+                f"ids must name each bag once; got several rows of {some_of(repeated)}."
             )
 
     @classmethod
@@ -146,13 +146,13 @@ class BagMeans:
             return column
         if self.ids is None:
             raise InputError(
-                f"{argument} must be in the order of the rows of means where no ids are given, got "
+                f"{argument} must be in the order of the rows of means where no ids are given; got "
                 f"the keys {some_of(list(mapping))}; ids=[...] names the bag of each row."
             )
         missing = [name for name in self.names if name not in mapping]
         if missing:
             raise InputError(
-                f"{argument} must name every bag of ids, got none of {some_of(missing)}; "
+                f"{argument} must name every bag of ids; got none of {some_of(missing)}; "
                 f"list({argument}) of a Series is in the order of its rows."
             )
         return [mapping[name] for name in self.names]
@@ -214,7 +214,7 @@ def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
     check_number("solver_tol", estimator.solver_tol, low=0.0)
     if estimator.kernel != "linear":
         raise InputError(
-            f"kernel must be 'linear' where the instances are not all in memory, got "
+            f"kernel must be 'linear' where the instances are not all in memory; got "
             f"{estimator.kernel!r}; put a feature map before it "
             "(sklearn.kernel_approximation.Nystroem, RBFSampler)."
         )

@@ -224,7 +224,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         """Return the arguments of :func:`propcvx.bounds.certify` that match the parameters."""
         raise InputError(
             "There are certificates for ConvPropSVM and AlterPropSVM with the hinge loss and no "
-            f"weights in it, got {self!r}."
+            f"weights in it; got {self!r}."
         )
 
     def _meaning_of_parameters(self, bags: Bags) -> dict[str, Any]:
@@ -335,7 +335,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             if unknown:
                 raise InputError(
                     f"y must have labels among classes_ {self.classes_.tolist()}, the negative "
-                    f"class first, got {', '.join(sorted(map(repr, unknown))[:5])} too."
+                    f"class first; got {', '.join(sorted(map(repr, unknown))[:5])} too."
                 )
             return float(super().score(X, y, sample_weight))
         predicted = self.predict(X) if is_class_target(y) else self.decision_function(X)
@@ -419,7 +419,7 @@ def fit_grid(
     if not isinstance(estimator, BagClassifier):
         raise InputError(
             "estimator must be one of propcvx's, whose features a grid shares; GridSearchCV takes "
-            f"any, got {estimator!r:.200}."
+            f"any; got {estimator!r:.200}."
         )
     data = TrainingData.from_arrays(clone(estimator), X, y, sample_weight)
     fitted: dict[tuple[Any, ...], BagClassifier] = {}

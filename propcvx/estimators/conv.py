@@ -12,7 +12,7 @@ from tqdm import tqdm
 from propcvx.arrays import Array, Scale, Tolerance
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import least_error_bias
-from propcvx.checks import check_choice, check_fields, resolve
+from propcvx.checks import check_fields, check_flag, resolve
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import weight_of_hinge
 from propcvx.history import Fitted
@@ -66,12 +66,12 @@ class ConvPropSVM(BagClassifier):
     coef0 : float
         Constant of ``"poly"``.
     intercept : "center", "constant" or "none"
-        What replaces the bias, which the relaxation does not have: centered features, a constant
-        feature, or nothing.
-    bias : "bags" or "none"
-        The bias that is added to the classifier: the bias of least bag error on the training bags
-        (:func:`propcvx.bags.metrics.least_error_bias`), or none, as in the paper.  Without a bias
-        the plane of centered features goes through their mean for any proportions.
+        What replaces the intercept, which the relaxation does not have: centered features, a
+        constant feature, or nothing.
+    fit_intercept : bool
+        Whether the classifier gets an intercept: the one of least bag error on the training bags
+        (:func:`propcvx.bags.metrics.least_error_bias`).  The paper has none; the plane of centered
+        features then goes through their mean for any proportions.
     relaxation : str or object
         ``"cutting_planes"``, which is Algorithm 2 with one cut; ``"lifted"``,
         ``"mixed_integer"``, and, with the square loss, ``"diffrac"``.  Or
@@ -129,7 +129,7 @@ class ConvPropSVM(BagClassifier):
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels; a row for each of more than two classes.
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
-        The bias that follows from ``intercept`` and ``bias``.
+        The bias that follows from ``intercept`` and ``fit_intercept``.
     classes_ : array of shape (n_classes,)
         Labels; ``[-1, 1]`` for bags of two classes.
 
@@ -150,7 +150,7 @@ class ConvPropSVM(BagClassifier):
     epsilon: Tolerance = 0.0
     _: KW_ONLY
     intercept: Literal["center", "constant", "none"] = "center"
-    bias: Literal["bags", "none"] = "bags"
+    fit_intercept: bool = True
     relaxation: str | Relaxation = "cutting_planes"
     rounding: str | Callable[..., Separator] = "rank_one"
     verbose: bool = False
@@ -164,7 +164,7 @@ class ConvPropSVM(BagClassifier):
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
         self.C_ = weight_of_hinge(self.C, feature_map.features, bags)
-        check_choice("bias", self.bias, ("bags", "none"))
+        check_flag("fit_intercept", self.fit_intercept)
         source, method = f"relaxation {name_of(self.relaxation)}", find_relaxation(self.relaxation)
         rounding = resolve("rounding", self.rounding, ROUNDINGS, "__call__")
         features, mean = feature_map.with_intercept(self.intercept, bags.weights)
@@ -192,7 +192,7 @@ class ConvPropSVM(BagClassifier):
             "rounding", separator, {"labeling": features.shape[:1], "weights": features.shape[1:]}
         )
         scores, rank = features @ separator.weights, feature_map.features.shape[1]
-        bias = least_error_bias(scores, bags) if self.bias == "bags" else 0.0
+        bias = least_error_bias(scores, bags) if self.fit_intercept else 0.0
         labeling = feasible.best(scores + bias)
         candidates = np.vstack([labeling, result.labelings, *labelings])
         self.relaxation_, self.soft_labeling_ = result, separator.labeling
@@ -218,7 +218,7 @@ class ConvPropSVM(BagClassifier):
 
 
 def paper_conv_psvm(**parameters: Any) -> ConvPropSVM:
-    """Return conv-pSVM as printed: one cut by the oracle of eq:inf, and no bias except centering.
+    """Return conv-pSVM as in the paper: one cut by the oracle of eq:inf, centered, no intercept.
 
     The solver is the one of the stored results: the last digits of alpha can decide the next cut.
 
@@ -229,5 +229,5 @@ def paper_conv_psvm(**parameters: Any) -> ConvPropSVM:
     """
     planes = CuttingPlanes(oracle="coordinate", max_cuts=1)
     solver = ("mkl_interior_point", "clarabel")
-    printed = {"C": 1.0, "relaxation": planes, "bias": "none", "solver": solver, "solver_tol": 1e-8}
-    return ConvPropSVM(**{**printed, **parameters})
+    settings = {"C": 1.0, "relaxation": planes, "fit_intercept": False, "solver": solver}
+    return ConvPropSVM(**{**settings, "solver_tol": 1e-8, **parameters})

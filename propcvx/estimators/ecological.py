@@ -166,7 +166,7 @@ class EcologicalRegression(BagMeanClassifier):
             strengths = STRENGTHS
         else:
             raise InputError(
-                f"ridge must be a number of at least 0 or 'evidence', got {self.ridge!r}."
+                f"ridge must be a number of at least 0 or 'evidence'; got {self.ridge!r}."
             )
         repeats = bags.mean_weight * bags.weights_of_bags[bags.has_proportion][weights > 0.0]
         n_bags = max(len(repeats), float(repeats.sum()))

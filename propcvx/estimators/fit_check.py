@@ -167,7 +167,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
     check_same_order({"X": X, "y": y})
     proportions, sizes = bags.proportions[bags.has_proportion], bags.sizes[bags.has_proportion]
     if len(proportions) < 2:
-        raise InputError(f"y must have at least 2 bags with a proportion, got {len(proportions)}.")
+        raise InputError(f"y must have at least 2 bags with a proportion; got {len(proportions)}.")
     everything, held_out = np.arange(len(y)), np.full(len(y), 0.5)
     folds = BagKFold(min(FOLDS, len(proportions)), random_state=random_state)
     mean, informative = np.average(proportions, weights=sizes), bool(np.ptp(proportions))

@@ -44,11 +44,11 @@ class OneProgramClassifier(BagClassifier):
         training_bags, instances = all_bags.select_with_proportion()
         if not training_bags.n_bags:
             raise InputError(
-                f"{type(self).__name__} needs a bag with a proportion or a known label, got none."
+                f"{type(self).__name__} needs a bag with a proportion or a known label; got none."
             )
         if not training_bags.masses.any():
             raise InputError(
-                "sample_weight must be above 0 in a bag with a proportion, got 0 in all."
+                "sample_weight must be above 0 in a bag with a proportion; got 0 in all."
             )
         features = feature_map.features
         rows = features if len(instances) == len(features) else features[instances]

@@ -104,7 +104,7 @@ def starts_of(init: Any, n_init: int, annealing: Any, bags: Bags, C: float) -> l
             if entry != "random" and not bags.labels.all():
                 starts += _by_methods(C)
     if not starts:
-        raise InputError("init must name at least one start, got an empty sequence.")
+        raise InputError("init must name at least one start; got an empty sequence.")
     return starts
 
 
@@ -114,7 +114,7 @@ def _checked(labels: Any, bags: Bags) -> Array:
     if labeling is None or len(bags.class_names) > 2 or not np.isin(labeling, (-1.0, 1.0)).all():
         raise InputError(
             f"init must be one of {list(STARTS)}, several of them, an estimator of propcvx, or, "
-            f"with two classes, a labeling of -1 and +1 for the {bags.n_instances} instances, got "
+            f"with two classes, a labeling of -1 and +1 for the {bags.n_instances} instances; got "
             f"{labels!r:.200}."
         )
     return labeling

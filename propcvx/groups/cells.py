@@ -50,7 +50,7 @@ class Cells:
         weights = np.ones(n) if sample_weight is None else as_vector(sample_weight, n)
         if weights is None or weights.min() <= 0.0:
             raise InputError(
-                f"sample_weight must be one number above 0 for each of the {n} instances, got "
+                f"sample_weight must be one number above 0 for each of the {n} instances; got "
                 f"{sample_weight!r}."
             )
         names, code = read_groups(groups, X, n)
@@ -124,7 +124,7 @@ def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
 
     if callable(groups):
         if X is None:
-            raise InputError("groups is a function of X, so X must be given, got None.")
+            raise InputError("groups is a function of X, so X must be given; got None.")
         groups = groups(X)
     name = getattr(groups, "name", None)
     several = isinstance(groups, Mapping | DataFrame)
@@ -132,15 +132,15 @@ def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
     for name, column in columns.items():
         if np.shape(column) != (n_instances,):
             raise InputError(
-                f"groups must have one group for each of the {n_instances} instances, got shape "
+                f"groups must have one group for each of the {n_instances} instances; got shape "
                 f"{np.shape(column)} in {name!r}; several columns are a DataFrame or a dict."
             )
     if not columns:
-        raise InputError("groups must have a column, got none.")
+        raise InputError("groups must have a column; got none.")
     frame = DataFrame({name: Series(column).array for name, column in columns.items()})
     if frame.isna().any(axis=None):
         row = int(frame.isna().any(axis=1).argmax())
-        raise InputError(f"groups must not be missing, got {frame.loc[row].tolist()} at row {row}.")
+        raise InputError(f"groups must not be missing; got {frame.loc[row].tolist()} at row {row}.")
     empty = [
         group
         for name in frame
@@ -148,7 +148,7 @@ def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
         if not (frame[name] == group).any()
     ]
     if empty:
-        raise InputError(f"groups must have an instance each, got none of {empty}.")
+        raise InputError(f"groups must have an instance each; got none of {empty}.")
     grouping = _single(frame).groupby(list(frame), observed=True)
     return grouping.size().index, grouping.ngroup().to_numpy()
 

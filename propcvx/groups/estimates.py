@@ -58,7 +58,7 @@ def estimate(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabe
     if isinstance(estimator, type) or not hasattr(estimator, "predict_proba"):
         if hasattr(estimator, "fit"):
             raise InputError(
-                f"estimator must be a labeling, or a classifier fitted to bags with predict_proba, "
+                f"estimator must be a labeling, or a classifier fitted to bags with predict_proba; "
                 f"got {estimator!r:.200}."
             )
         labeling = known_labels(estimator, len(y)).astype(float)
@@ -70,14 +70,14 @@ def estimate(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabe
         return (labeling > 0).astype(float)
     if X is None or np.shape(X)[0] != len(y):
         size = "None" if X is None else f"{np.shape(X)[0]}"
-        raise InputError(f"X must have the {len(y)} instances of y, for the estimator, got {size}.")
+        raise InputError(f"X must have the {len(y)} instances of y, for the estimator; got {size}.")
     classes, needed = (
         np.asarray(names).tolist() for names in (getattr(estimator, "classes_", ()), classes_of(y))
     )
     if classes != needed:
         raise InputError(
             f"estimator must be a classifier of the classes of y, {needed}, of which the second is "
-            f"positive, got one of {classes}."
+            f"positive; got one of {classes}."
         )
     probabilities = estimator.predict_proba(X)[:, 1]
     return GivenCounts.from_probabilities(probabilities, feasible).means()
@@ -110,7 +110,7 @@ def resample(
     classifier = getattr(classifier, "best_estimator_", classifier)
     if not hasattr(classifier, "predict_proba"):
         raise InputError(
-            "n_draws needs a classifier, for other probabilities than its own, got a labeling."
+            "n_draws needs a classifier, for other probabilities than its own; got a labeling."
         )
     bags = cells.bags
     if not in_columns(cells, X):

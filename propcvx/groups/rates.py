@@ -205,7 +205,7 @@ def group_rates(
     young  4        0.0%       50.0%
     """
     if not is_bag_target(y):
-        raise InputError(f"y must be a bag target, got {type(y).__name__}; see propcvx.bag_target.")
+        raise InputError(f"y must be a bag target; got {type(y).__name__}; see propcvx.bag_target.")
     several = groups if isinstance(groups, Mapping) else {"groups": groups}
     others = {"estimator": estimator, "y_true": y_true, "sample_weight": sample_weight}
     check_same_order({"X": X, "y": y, **several, **others})
@@ -250,7 +250,7 @@ def _complete(y_true: Any, y: NDArray[np.void]) -> Signs:
             raise InputError(f"y_true: {error}") from error
     if not labels.all():
         raise InputError(
-            f"y_true must be known everywhere, got {(labels == 0).sum()} that are not; a negative "
+            f"y_true must be known everywhere; got {(labels == 0).sum()} that are not; a negative "
             "of two classes is -1, as 2 * labels - 1 makes of 0."
         )
     return labels

@@ -50,7 +50,7 @@ def check_loss(what: str, points: Array, evaluate: OnArrays, expression: OnExpre
     values = np.asarray(evaluate(points))
     if values.shape != points.shape or not np.isfinite(values).all():
         raise InputError(
-            f"{what} must give a finite number for each value in [{points[0]:g}, {points[-1]:g}], "
+            f"{what} must give a finite number for each value in [{points[0]:g}, {points[-1]:g}]; "
             f"got shape {values.shape} for shape {points.shape}, "
             f"{np.count_nonzero(~np.isfinite(values))} of them not finite."
         )
@@ -69,7 +69,7 @@ def check_loss(what: str, points: Array, evaluate: OnArrays, expression: OnExpre
     stated = np.asarray(expression(cp.Constant(points)).value)
     if stated.shape != points.shape or np.abs(stated - values).max() > 1e4 * rounding:
         raise InputError(
-            f"{what} and expression must be the same function of each value, got different values."
+            f"{what} and expression must be the same function of each value; got different values."
         )
 
 
@@ -110,13 +110,13 @@ class InstanceLoss:
         if self.gain and not np.allclose(self.gain(MARGINS), differences, rtol=1e-9, atol=1e-9):
             raise InputError(
                 f"instance loss {self.name!r}: gain must be the same function of a score f as "
-                "of_margins(-f) - of_margins(f), got different values."
+                "of_margins(-f) - of_margins(f); got different values."
             )
         weights = np.asarray(self.weights)
         if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
             raise InputError(
                 f"instance loss {self.name!r}: weights must be positive numbers, or some of them "
-                f"0, got {np.min(weights)!r} among them."
+                f"0; got {np.min(weights)!r} among them."
             )
 
     def evaluate(self, labeling: Array | float, scores: Array) -> Array:
@@ -144,7 +144,7 @@ class InstanceLoss:
         weights, relative = np.asarray(self.weights), bags.weights
         if weights.ndim and weights.shape != (bags.n_instances,):
             raise InputError(
-                f"instance_loss must have one weight for each of the {bags.n_instances} instances, "
+                f"instance_loss must have one weight for each of the {bags.n_instances} instances; "
                 f"got weights of shape {weights.shape}; searches cut rows, and with them the "
                 "sample_weight of fit, but not a loss."
             )

@@ -55,7 +55,7 @@ def interval_comparison(comparisons: Comparisons) -> Figure:
 def _check_any(comparisons: Comparisons) -> None:
     if not comparisons:
         raise InputError(
-            f"comparisons must have a pair of heading and rows, or several, got {comparisons!r}."
+            f"comparisons must have a pair of heading and rows, or several; got {comparisons!r}."
         )
 
 

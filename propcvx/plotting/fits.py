@@ -159,7 +159,7 @@ def annealing(frames: Iterable[Fitted], X: Array, ax: Axes | None = None) -> Fil
     """
     X, ax, rounds = check_plane(X), axes_of(ax), list(frames)
     if not rounds:
-        raise InputError("frames must hold at least one round, got none.")
+        raise InputError("frames must hold at least one round; got none.")
 
     def draw(number: int) -> list[Any]:
         ax.clear()

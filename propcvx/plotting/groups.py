@@ -93,7 +93,7 @@ def estimates_and_truth(result: GroupRates, ax: Axes | None = None) -> Axes:
     """
     table = result.cells
     if missing := {"estimate", "true"} - set(table.columns):
-        raise InputError(f"result must have estimates and truth, got no {sorted(missing)}.")
+        raise InputError(f"result must have estimates and truth; got no {sorted(missing)}.")
     ax, limits = axes_of(ax), np.array([0.0, 1.0])
     ax.plot(limits, limits, color=GRAY, linewidth=1)
     if "ci_low" in table:

@@ -42,14 +42,14 @@ def regularization_path(
     names = list(dict.fromkeys(name for row in rows for name in row))
     if parameter not in names or any(set(row) != set(names) for row in rows):
         raise InputError(
-            f"rows must have numbers by the same names, {parameter!r} among them, got {names}"
+            f"rows must have numbers by the same names, {parameter!r} among them; got {names}"
             f" in {len(rows)} rows."
         )
     settings = [row[parameter] for row in rows]
     places = as_vector(settings)
     if places is None:
         raise InputError(
-            f"{parameter} must be a finite number to be an axis, got {settings!r:.60}; leave out "
+            f"{parameter} must be a finite number to be an axis; got {settings!r:.60}; leave out "
             "rows or models where it is not."
         )
     ax, values = axes_of(ax), np.unique(places)
@@ -96,9 +96,9 @@ def coefficients(models: Sequence[Any], parameter: str = "C", ax: Axes | None = 
     rows = []
     for model in models:
         if not hasattr(model, "coef_"):
-            raise InputError(f"models must be fitted with the linear kernel, got {model!r}.")
+            raise InputError(f"models must be fitted with the linear kernel; got {model!r}.")
         if len(model.coef_) > 1:
-            raise InputError(f"models must be of two classes, got one of {len(model.coef_)}.")
+            raise InputError(f"models must be of two classes; got one of {len(model.coef_)}.")
         numbered = [f"$w_{{{j}}}$" for j in range(1, model.coef_.shape[1] + 1)]
         names = getattr(model, "feature_names_in_", numbered)
         names = numbered if parameter in names else names

@@ -155,7 +155,7 @@ def _draw_decisions(data: Any, classifiers: Mapping[str, Any], ticks: Array, ax:
     """Draw each classifier's line, and shade the regions where all predict the same class."""
     if not 1 <= len(classifiers) <= len(LINES):
         raise InputError(
-            f"each panel must have 1 to {len(LINES)} classifiers, got {list(classifiers)}."
+            f"each panel must have 1 to {len(LINES)} classifiers; got {list(classifiers)}."
         )
     signs = _draw_lines(ax, classifiers, ticks, LINES)
     for label, name, color, _ in CLASSES:

@@ -71,7 +71,7 @@ def check_plane(X: Any) -> Array:
     """Return X as an array, or raise an error unless it has two columns."""
     X = np.asarray(X.toarray() if issparse(X) else X, dtype=float)
     if X.ndim != 2 or X.shape[1] != 2:
-        raise InputError(f"X must have two columns to be drawn in the plane, got shape {X.shape}.")
+        raise InputError(f"X must have two columns to be drawn in the plane; got shape {X.shape}.")
     return X
 
 
@@ -91,7 +91,7 @@ def scores_on_grid(scores_of: Callable[[Array], Array], first: Array, second: Ar
     grid = np.stack(np.meshgrid(first, second), axis=-1)
     scores = np.asarray(scores_of(grid.reshape(-1, 2)))
     if scores.ndim > 1:
-        raise InputError(f"a boundary is drawn of two classes, got one of {scores.shape[1]}.")
+        raise InputError(f"a boundary is drawn of two classes; got one of {scores.shape[1]}.")
     return scores.reshape(grid.shape[:2])
 
 

@@ -102,7 +102,7 @@ class Program:
             return problem
         if not isinstance(problem, cp.Problem):
             raise InputError(
-                f"program must be a propcvx.programs.Program or a cvxpy.Problem, got {problem!r}."
+                f"program must be a propcvx.programs.Program or a cvxpy.Problem; got {problem!r}."
             )
         return cls(problem, "problem")
 
@@ -196,7 +196,7 @@ class Program:
         for label, constraint in constraints.items():
             if not isinstance(constraint, cp.Constraint):
                 raise InputError(
-                    f"{label} must be a constraint of CVXPY, got {constraint!r}; w >= 0 of a "
+                    f"{label} must be a constraint of CVXPY; got {constraint!r}; w >= 0 of a "
                     "variable w is one, and each needs a different label."
                 )
         objective = self.problem.objective
@@ -230,7 +230,7 @@ class Program:
         """
         if not isinstance(objective, cp.Minimize | cp.Maximize):
             raise InputError(
-                "objective must be a cvxpy.Minimize or a cvxpy.Maximize, got "
+                "objective must be a cvxpy.Minimize or a cvxpy.Maximize; got "
                 f"{objective!r}; cvxpy.Minimize(expression) is one."
             )
         return build(self.name, self.equation, objective, self.constraints)

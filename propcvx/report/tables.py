@@ -127,7 +127,7 @@ def _read_csv(path: Path, bag: str) -> tuple[DataFrame, str, list[str]]:
 def match_bags(people: Table, bags: Table, bag: str) -> None:
     """Raise an error unless both tables have the same bags, each once in the second."""
     if len(bags.data) < 2:
-        raise InputError(f"{bags.path.name} must have at least 2 bags, got {len(bags.data)}.")
+        raise InputError(f"{bags.path.name} must have at least 2 bags; got {len(bags.data)}.")
     ids, others = people.data[bag], bags.data[bag]
     bags.fail_if(others.duplicated(), others, f"is there twice as {bag}", "Keep one row of each.")
     unknown = ~ids.isin(others)

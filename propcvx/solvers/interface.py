@@ -248,13 +248,13 @@ def _solvers_of(solver: SolverNames, program: Program) -> list[tuple[Solver, Map
     """Return the solvers to try in turn, each with its own options."""
     names = list(solver) if isinstance(solver, list | tuple) else [solver]
     if not names:
-        raise UnsupportedSolverError("solver must name at least one solver, got an empty sequence.")
+        raise UnsupportedSolverError("solver must name at least one solver; got an empty sequence.")
     if names == ["auto"]:
         names = list(automatic(program))
     pairs = [name if isinstance(name, tuple) else (name, {}) for name in names]
     if any(len(pair) != 2 or isinstance(pair[0], Mapping) for pair in pairs):
         raise UnsupportedSolverError(
-            f"solver must be a name, or a list of names and pairs (name, options), got {solver!r}."
+            f"solver must be a name, or a list of names and pairs (name, options); got {solver!r}."
         )
     return [(find_solver(name, program), options) for name, options in pairs]
 

@@ -267,7 +267,7 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
     if row is None:
         raise UnsupportedSolverError(
             f"solver must be 'auto', a Solver, or one of {sorted(SOLVERS)}, or any other that "
-            f"CVXPY has installed, got {solver!r}{did_you_mean(str(solver).lower(), SOLVERS)}; "
+            f"CVXPY has installed; got {solver!r}{did_you_mean(str(solver).lower(), SOLVERS)}; "
             f"{solvers_for(program)} can solve {program.name}."
         )
     if not row.can_solve(program):

@@ -72,7 +72,7 @@ class Kernel:
 
     def __post_init__(self) -> None:
         if not callable(self.name) and self.name not in KERNELS:
-            raise InputError(f"kernel must be one of {KERNELS} or a callable, got {self.name!r}.")
+            raise InputError(f"kernel must be one of {KERNELS} or a callable; got {self.name!r}.")
         check_number("gamma", self.gamma, low=0.0)
         check_count("degree", self.degree)
         check_number("coef0", self.coef0)
@@ -260,10 +260,10 @@ def check_gram(gram: Array, n_instances: int) -> Array:
     if gram.shape != (n_instances, n_instances):
         raise InputError(
             f"the Gram matrix must be square, one row and column per instance "
-            f"({n_instances}, {n_instances}), got shape {gram.shape}."
+            f"({n_instances}, {n_instances}); got shape {gram.shape}."
         )
     if not np.isfinite(gram).all():
-        raise InputError("the Gram matrix must be finite, got NaN or infinity.")
+        raise InputError("the Gram matrix must be finite; got NaN or infinity.")
     largest = max(gram.max(), -gram.min())
     if largest == 0.0:
         raise InputError("the Gram matrix must not be zero: no instance differs from another.")
@@ -273,7 +273,7 @@ def check_gram(gram: Array, n_instances: int) -> Array:
     )
     if asymmetry > 1e-8 * largest:
         raise InputError(
-            f"the Gram matrix must be symmetric, got entries that differ by {asymmetry:.3g} from "
+            f"the Gram matrix must be symmetric; got entries that differ by {asymmetry:.3g} from "
             "their transpose."
         )
     return (gram + gram.T) / 2.0 if asymmetry > 0.0 else gram.copy()
@@ -322,7 +322,7 @@ def factor(gram: Array) -> tuple[Array, float, Indices]:
         _warn_if_inexact(diagonal, features, largest)
         return features, omitted_norm, pivots
     raise InputError(
-        f"the Gram matrix must be positive semidefinite, got eigenvalues from "
+        f"the Gram matrix must be positive semidefinite; got eigenvalues from "
         f"{largest * values[0]:.3g} to {largest * values[-1]:.3g}; use a valid kernel or add to "
         "its diagonal."
     )

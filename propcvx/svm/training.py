@@ -118,7 +118,7 @@ def _kernel_of(method: KernelMethod, X: Any) -> Kernel:
     """Return the kernel of a method, with the value of ``gamma="scale"`` for the instances."""
     sparse = sp.issparse(X)
     if sparse and method.kernel != "linear":
-        raise InputError(f"X may be sparse with kernel='linear' only, got {method.kernel!r}.")
+        raise InputError(f"X may be sparse with kernel='linear' only; got {method.kernel!r}.")
 
     def scale() -> float:
         spread = X.var() if method.kernel in WITH_GAMMA else 0.0
@@ -143,7 +143,7 @@ def singleton_target(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
         )
     if getattr(getattr(labels, "dtype", None), "names", None):
         raise InputError(
-            f"y must be a bag target with fields {BAG_DTYPE.names}, got the fields "
+            f"y must be a bag target with fields {BAG_DTYPE.names}; got the fields "
             f"{labels.dtype.names}; {MAKE_TARGET}."
         )
     try:
@@ -154,7 +154,7 @@ def singleton_target(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) != 2:
         raise InputError(
-            f"y must have labels of two classes, got {len(classes)}. Only binary classification is "
+            f"y must have labels of two classes; got {len(classes)}. Only binary classification is "
             f"supported. For names of bags, {MAKE_TARGET}; for more classes, pass a table as "
             f"proportions. {FOLD_ADVICE}"
         )
@@ -175,7 +175,7 @@ def set_weights(bags: Bags, sample_weight: Any) -> Bags:
     if weights is None or weights.min() < 0.0 or not 0.0 < weights.sum() < np.inf:
         raise InputError(
             f"sample_weight must be one finite number per instance, shape ({bags.n_instances},), "
-            f"none of them negative and not all zero, got {sample_weight!r:.200}."
+            f"none of them negative and not all zero; got {sample_weight!r:.200}."
         )
     if np.ptp(weights) == 0.0:
         return replace(bags, mean_weight=float(weights[0]))

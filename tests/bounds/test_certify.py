@@ -495,13 +495,13 @@ def test_the_interval_is_returned_when_time_is_up():
     assert not result.proved_optimal
 
 
-@pytest.mark.parametrize("begin", ["nothing", "start"])
+@pytest.mark.parametrize("begin", ["nothing", "init"])
 def test_an_interruption_at_any_event_leaves_what_is_known(begin):
     small, events = small_problem(9, (4,) * 3, 4), []
     options = {"bounds": "branch_and_bound"}
     best = certify(small.X, small.y, **options, callback=events.append)
     earlier = certify(small.X, small.y, bounds="bag_moments", tol=0.5)
-    given = {"nothing": {}, "start": {"start": earlier.labeling}}
+    given = {"nothing": {}, "init": {"init": earlier.labeling}}
 
     for last in range(len(events)):
         told = []

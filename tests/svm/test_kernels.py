@@ -81,7 +81,7 @@ def test_more_instances_than_a_block():
         np.testing.assert_allclose(features @ features.T, gram, atol=1e-8)
     gram = low_rank(random, n, 5)
     gram[-1, -2] = gram[-2, -1] = gram[-1, -2] + 100.0
-    with pytest.raises(InputError, match="semidefinite, got eigenvalues from -"):
+    with pytest.raises(InputError, match="semidefinite; got eigenvalues from -"):
         factored(gram)
 
 

@@ -72,7 +72,7 @@ class DirectionSweepOracle(BaseOracle):
     def __post_init__(self) -> None:
         if self.features.shape[1] > 2:
             raise InputError(
-                f"a sweep over directions needs at most 2 features, got {self.features.shape[1]}; "
+                f"a sweep over directions needs at most 2 features; got {self.features.shape[1]}; "
                 "use ExhaustiveOracle, MixedIntegerOracle or CoordinateOracle."
             )
 
