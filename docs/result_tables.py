@@ -1,12 +1,16 @@
 """The tables of the pages of docs/results: of comparisons that are kept beside them."""
 
 import json
+from math import ceil
 from pathlib import Path
 from typing import Any
 
-from shown import markdown_table, svg_text
+import numpy as np
+from matplotlib.ticker import LogFormatter
+from shown import legend_lines, markdown_table, series_of, svg_text
 
-from propcvx.plotting import bounds_over_time, interval_comparison
+from propcvx.plotting import interval_comparison
+from propcvx.plotting.style import GRAY, figure_of_panels
 
 RESULTS = Path(__file__).with_name("results")
 
@@ -43,6 +47,38 @@ def draw_bounds(file: str, folder: Path) -> None:
     }
     for name, figure in figures.items():
         (folder / name).write_text(svg_text(figure), encoding="utf-8")
+
+
+def bounds_over_time(comparisons):
+    """Lower bounds over time, as fractions of the best known value, a panel for each problem."""
+    columns = min(2, len(comparisons))
+    all_rows = [row for _, rows in comparisons for row in rows]
+    styles = series_of([row["kind"] for row in all_rows if _rises(row)])
+    lines = max(1, ceil(len(styles) / (columns + 1)))
+    margins = (0.3, 0.7 + 0.2 * lines)
+    figure, panels = figure_of_panels(len(comparisons), columns, (3.6, 2.2), margins)
+    for ax, (heading, rows) in zip(panels, comparisons, strict=True):
+        for row in filter(_rises, rows):
+            rises = [rise for rise in row["history"] if rise[1] > 0.0]
+            seconds, lower = np.array([*rises, (row["cpu_seconds"], row["lower"])]).T
+            ratios = lower / row["best_upper"]
+            ax.step(seconds, ratios, where="post", markevery=0.15, **styles[row["kind"]])
+        ax.axhline(1.0, color=GRAY, linewidth=1, linestyle=":")
+        ax.set(xscale="log", ylim=(-0.03, 1.06))
+        ax.xaxis.set_major_formatter(LogFormatter())
+        ax.xaxis.set_minor_formatter(LogFormatter())
+        ax.set_title(heading, fontsize="small")
+        ax.grid(alpha=0.3)
+    box: dict[str, Any] = {"loc": "outside upper center", "ncols": columns + 1, "fontsize": "small"}
+    figure.legend(handles=legend_lines(styles), frameon=False, **box)
+    figure.supxlabel("seconds of processor time", fontsize="medium")
+    figure.supylabel("lower bound / best known", fontsize="medium")
+    return figure
+
+
+def _rises(row: dict[str, Any]) -> bool:
+    """Whether a row proves a bound, and there is a value to compare with."""
+    return bool(row["history"]) and (row["lower"] or 0.0) > 0.0 and (row["best_upper"] or 0.0) > 0.0
 
 
 def _problem(comparison: dict[str, Any]) -> list[str]:

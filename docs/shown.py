@@ -4,18 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
+from itertools import cycle
 from math import isnan
 from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.lines import Line2D
+from matplotlib.rcsetup import cycler
 from numpy.typing import NDArray
 
 from propcvx.arrays import Array
 from propcvx.plotting import Figure
-from propcvx.plotting.style import figure_of_panels, legend_lines, series_of
+from propcvx.plotting.style import BLUE, GRAY, PURPLE, VERMILION, figure_of_panels
 
 Line = tuple[Array, Array, Array]
+
+COLORS = (BLUE, VERMILION, "#009E73", PURPLE, "#E69F00", GRAY)
+SERIES: Sequence[dict[str, Any]] = list(
+    cycler(markersize=[4.5])
+    * cycler(fillstyle=["full", "none", "left"])
+    * cycler(color=COLORS, marker=list("o^sDvP"), linestyle=["-", "--", "-.", ":", "-", "--"])
+)
+"""Styles of lines in order: all colors with full marks, then all with open marks."""
+
+
+def series_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """A style for each name."""
+    return dict(zip(dict.fromkeys(names), cycle(SERIES), strict=False))
+
+
+def legend_lines(styles: Mapping[str, dict[str, Any]]) -> list[Line2D]:
+    """The lines of a legend, one for each name and its style."""
+    return [Line2D([], [], label=name, **style) for name, style in styles.items()]
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

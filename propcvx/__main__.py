@@ -32,10 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = ArgumentParser("propcvx", description=propcvx.__doc__)
     parser.add_argument("--version", action="version", version=f"propcvx {propcvx.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command")
-    summary = "Figure 1 of the paper, and real data: two tables and two pictures"
+    summary = "Figure 1 of the paper, and real data: two tables and a picture"
     demo = commands.add_parser("demo", help=summary, description=summary)
     add = demo.add_argument
-    add("--output", type=Path, default="propcvx-demo", help="folder for the pictures (%(default)s)")
+    add("--output", type=Path, default="propcvx-demo", help="folder for the picture (%(default)s)")
     add("--seed", type=_seed, default=0, help="seeds all that is random (%(default)s)")
     report = add_report(commands)
     options = parser.parse_args(arguments)

@@ -4,7 +4,6 @@ from propcvx.bags.targets import bag_proportions
 from propcvx.datasets.bag_generators import (
     bags_by_cluster,
     bags_by_feature,
-    bags_with_proportions,
     equal_proportion_bags,
     random_bags,
 )
@@ -26,7 +25,6 @@ __all__ = [
     "bag_proportions",
     "bags_by_cluster",
     "bags_by_feature",
-    "bags_with_proportions",
     "equal_proportion_bags",
     "load_ballots",
     "load_contraception",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from propcvx.arrays import Array, Indices
-from propcvx.checks import as_vector, check_count, check_number
+from propcvx.checks import as_vector, check_count
 from propcvx.errors import InputError
 
 
@@ -99,63 +98,6 @@ def bags_by_cluster(X: ArrayLike, n_bags: int, random_state: Any = None) -> Indi
     return clusters.fit_predict(X).astype(np.intp)
 
 
-def bags_with_proportions(
-    labels: ArrayLike,
-    bag_size: int,
-    draw: Callable[[np.random.RandomState], float],
-    random_state: Any = None,
-) -> tuple[Indices, Indices]:
-    """Draw bags of a fixed size whose proportions follow a distribution.
-
-    Bags are filled one after the other until one class has too few instances left for the next.
-
-    Parameters
-    ----------
-    labels : array of shape (n_instances,)
-        An instance is positive if its label is above 0.
-    bag_size : int
-        Instances in a bag.
-    draw : callable
-        ``draw(random) -> proportion of positives of the next bag``, in [0, 1]; the number of
-        positives is rounded.
-    random_state : int, RandomState or None
-        Seeds the draws and the choice of instances.
-
-    Returns
-    -------
-    instances, bags : int arrays of equal length
-        The instances that were placed, and the bag of each, from 0.  The others are omitted.
-
-    Examples
-    --------
-    >>> labels = np.repeat([1, -1], [40, 60])
-    >>> chosen, bags = bags_with_proportions(labels, 10, lambda random: random.beta(2, 3), 0)
-    >>> len(chosen) == len(bags) <= 100
-    True
-    """
-    random = check_random_state(random_state)
-    size = check_count("bag_size", bag_size)
-    if not callable(draw):
-        raise InputError(f"draw must be a function that draws a proportion; got {draw!r}.")
-    is_positive = _vector("labels", labels) > 0
-    positive = random.permutation(np.flatnonzero(is_positive))
-    negative = random.permutation(np.flatnonzero(~is_positive))
-    members: list[Indices] = []
-    while True:
-        p = check_number("draw", draw(random), 0.0, 1.0, closed="both")
-        count = round(p * size)
-        if count > len(positive) or size - count > len(negative):
-            break
-        members.append(np.concatenate([positive[:count], negative[: size - count]]))
-        positive, negative = positive[count:], negative[size - count :]
-    if not members:
-        raise InputError(
-            f"labels have {len(positive)} positives and {len(negative)} negatives, too few for one "
-            f"bag of {size} with {count} positives."
-        )
-    return np.concatenate(members), np.repeat(np.arange(len(members)), size)
-
-
 def equal_proportion_bags(
     labels: ArrayLike, bag_size: int, random_state: Any = None
 ) -> tuple[Indices, Indices]:
@@ -184,8 +126,18 @@ def equal_proportion_bags(
     >>> bag_proportions(labels[chosen], bags)
     {0: 0.4, 1: 0.4, 2: 0.4, 3: 0.4}
     """
-    prior = float(np.mean(_vector("labels", labels) > 0))
-    return bags_with_proportions(labels, bag_size, lambda random: prior, random_state)
+    is_positive, random = _vector("labels", labels) > 0, check_random_state(random_state)
+    positive = round(float(np.mean(is_positive)) * check_count("bag_size", bag_size))
+    counts = np.array([positive, bag_size - positive])
+    classes = [random.permutation(np.flatnonzero(mask)) for mask in (is_positive, ~is_positive)]
+    n_bags = min(len(c) // n for c, n in zip(classes, counts, strict=True) if n)
+    if n_bags == 0:
+        raise InputError(
+            f"labels must fill one bag of {counts[0]} positives and {counts[1]} negatives; got "
+            f"{len(classes[0])} and {len(classes[1])}. Pass a smaller bag_size."
+        )
+    members = [c[: n_bags * n].reshape(n_bags, n) for c, n in zip(classes, counts, strict=True)]
+    return np.hstack(members).ravel(), np.repeat(np.arange(n_bags), bag_size)
 
 
 def _vector(name: str, values: ArrayLike) -> Array:

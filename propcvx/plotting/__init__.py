@@ -6,25 +6,20 @@ or make a figure, and return the axes; the annealing is an animation.
 
 from matplotlib.figure import Figure as Figure
 
-from propcvx.plotting.bounds import bounds_over_time, interval_comparison
+from propcvx.plotting.bounds import interval_comparison
 from propcvx.plotting.fits import annealing, annealing_frame, boundary, history, proportions
 from propcvx.plotting.groups import calibration, estimates_and_truth, group_ranges
-from propcvx.plotting.lines import coefficients, regularization_path
-from propcvx.plotting.methods import figure_one, method_comparison
+from propcvx.plotting.methods import figure_one
 
 __all__ = [
     "annealing",
     "annealing_frame",
     "boundary",
-    "bounds_over_time",
     "calibration",
-    "coefficients",
     "estimates_and_truth",
     "figure_one",
     "group_ranges",
     "history",
     "interval_comparison",
-    "method_comparison",
     "proportions",
-    "regularization_path",
 ]

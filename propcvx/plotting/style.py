@@ -6,9 +6,8 @@ differ by their marker, and lines by their dashes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from io import StringIO
-from itertools import cycle
 from math import ceil
 from typing import Any
 
@@ -16,8 +15,6 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.rcsetup import cycler
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
@@ -25,28 +22,10 @@ from propcvx.arrays import Array
 from propcvx.errors import InputError
 
 BLUE, VERMILION, PURPLE, GRAY = "#0072B2", "#D55E00", "#8E3B73", "#555555"
-ORANGE = "#E69F00"
 CLASSES = ((1, "positive", BLUE, "o"), (-1, "negative", VERMILION, "^"))
 """Label, name, color and marker of both classes."""
 POINTS: dict[str, Any] = {"s": 22, "edgecolors": "white", "linewidths": 0.4, "zorder": 3}
 """Style of instances."""
-COLORS = (BLUE, VERMILION, "#009E73", PURPLE, ORANGE, GRAY)
-SERIES: Sequence[dict[str, Any]] = list(
-    cycler(markersize=[4.5])
-    * cycler(fillstyle=["full", "none", "left"])
-    * cycler(color=COLORS, marker=list("o^sDvP"), linestyle=["-", "--", "-.", ":", "-", "--"])
-)
-"""Styles of lines in order: all colors with full marks, then all with open marks."""
-
-
-def series_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return a style for each name."""
-    return dict(zip(dict.fromkeys(names), cycle(SERIES), strict=False))
-
-
-def legend_lines(styles: Mapping[str, dict[str, Any]]) -> list[Line2D]:
-    """Build the lines of a legend, one for each name and its style."""
-    return [Line2D([], [], label=name, **style) for name, style in styles.items()]
 
 
 def axes_of(ax: Axes | None, size: tuple[float, float] = (5.0, 3.4)) -> Axes:
