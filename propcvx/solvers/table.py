@@ -178,12 +178,12 @@ FEW_FEATURES = 0.1
 def automatic(program: Program) -> tuple[str, ...]:
     """Return names of solvers for a program, to be called in turn if one fails or stops early.
 
-    Up to ``TEACHING_SIZE`` an SVM, a logistic model and a master of one cut are solved through
-    CVXPY, and solvers for their structure are the last in the list; beyond it, the first.  So
-    is InvCal's own solver with more bags than that and few features.  Other specialized solvers are
-    the first at any size: the master of several cuts is a new program at every cut, which takes
-    longer to compile than to solve.  Solvers that are not installed are omitted.  If none is
-    installed, all are named.
+    Up to ``TEACHING_SIZE`` an SVM, a logistic model, a ridge regression and a master of one cut
+    are solved through CVXPY, and solvers for their structure are the last in the list; beyond it,
+    the first.  So is InvCal's own solver with more bags than that and few features.  Other
+    specialized solvers are the first at any size: the master of several cuts is a new program at
+    every cut, which takes longer to compile than to solve, and a ridge of 0 needs the solution of
+    least norm.  Solvers that are not installed are omitted.  If none is installed, all are named.
 
     Examples
     --------
@@ -208,6 +208,8 @@ def _ordered_names(program: Program) -> tuple[str, ...]:
             is_tall = weights <= FEW_FEATURES * n
             special = ["newton"] if is_tall else ["libsvm" if bias else "liblinear", "newton"]
         case LogisticModel(features=features):
+            n, weights = features.shape
+        case RidgeRegression(bag_means=features) if program.parameters["lam"].value:
             n, weights = features.shape
         case InvCalDual(bag_means=means):
             is_tall = means.shape[1] <= FEW_FEATURES * len(means)
