@@ -48,7 +48,8 @@ autosummary_context = {
     "public": {
         module: [name.removeprefix(f"{module}.") for name in PUBLIC if name.startswith(module)]
         for module in {name.rpartition(".")[0] for name in PUBLIC}
-    }
+    },
+    "used_in": paper_equations.pages_using(PUBLIC.values()),
 }
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3

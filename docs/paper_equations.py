@@ -2,8 +2,9 @@
 
 import ast
 import inspect
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -20,6 +21,11 @@ CITATION = re.compile(
     r"(?:eq|prop|alg|fig|tb|table|sec):\w+"
     r"|Equation \(\d+\)|(?:Section|Proposition|Algorithm|Figure|Table) \d"
 )
+USES = re.compile(
+    r"from propcvx[\w.]* import (\([^)]*\)|[^\n]*)"
+    r"|\b(?:propcvx|plotting|datasets|programs|oracles|losses)\.(\w+)"
+)
+"""What code imports from the package, or names as an attribute of a module."""
 SEVERAL = re.compile(r"(Proposition|Table)s ((?:\d, )*\d and \d)")
 
 
@@ -68,6 +74,26 @@ def public_names() -> dict[str, str]:
         if hasattr(target, "__qualname__")
         else name: name
         for name, target in targets.items()
+    }
+
+
+def pages_using(names: Iterable[str]) -> dict[str, list[str]]:
+    """For each name the pages and notebooks whose code uses it."""
+    code = {
+        path.stem: "".join(re.findall(r"^```.*?^```", path.read_text(), re.MULTILINE | re.DOTALL))
+        for path in sorted(PAGE.parent.glob("*.md"))
+    }
+    for path in sorted((PAGE.parents[1] / "notebooks").glob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code[f"notebooks/{path.stem}"] = "\n".join(
+            "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
+        )
+    words = {
+        page: set(re.findall(r"\w+", " ".join(map("".join, USES.findall(text)))))
+        for page, text in code.items()
+    }
+    return {
+        name: [page for page in words if name.rpartition(".")[2] in words[page]] for name in names
     }
 
 
