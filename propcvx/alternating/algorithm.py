@@ -127,7 +127,7 @@ def maximize_likelihood(
     r"""Maximize :math:`\ell(F w + b) - \tfrac{\lambda}{2} \|w\|^2` from w = 0, round by round.
 
     The expectation of the log-likelihood of the labels, given the counts, is a lower bound of
-    :math:`\ell` but for a constant, and touches it at the separator before.  So no round decreases
+    :math:`\ell` up to a constant, and touches it at the separator before.  So no round decreases
     the penalized likelihood.
 
     Parameters

@@ -19,7 +19,7 @@ from propcvx.relaxation.bounds import Bounds, check_consistent, gap_between
 
 
 class OutOfTimeError(Exception):
-    """The time limit is over."""
+    """The time limit has been reached."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Interval:
             self._note(bound)
 
     def check_time(self) -> None:
-        """Raise :class:`OutOfTimeError` once the time is over."""
+        """Raise :class:`OutOfTimeError` at the time limit."""
         if self.seconds > self.time_limit:
             raise OutOfTimeError
 

@@ -56,7 +56,7 @@ class SwapSearch:
         """Descend from random directions, then hop from the best labeling.
 
         The search ends after ``IDLE`` descents of either kind without success, when the interval is
-        closed, or when a fraction of the time is over.
+        closed, or when a fraction of the time has passed.
         """
         self._run(self._from_directions(random), fraction)
         if self.interval.labeling is not None:
@@ -79,7 +79,7 @@ class SwapSearch:
             return -np.inf
 
     def separate(self, labeling: Array) -> Separator:
-        """Return the SVM of a labeling, or raise an error when time is over."""
+        """Return the SVM of a labeling, or raise an error at the time limit."""
         self.interval.check_time()
         return self.plane(labeling)
 
@@ -161,7 +161,7 @@ class SwapSearch:
             yield self.descend(self.problem.best_labeling(self.problem.features @ weights))
 
     def _run(self, descents: Iterator[Separator], fraction: float) -> None:
-        """Descend until it no longer helps, the interval is closed, or time is over."""
+        """Descend until it no longer helps, the interval is closed, or time is up."""
         limit, best, idle = fraction * self.interval.time_limit, np.inf, 0
         for plane in descents:
             idle = 0 if is_better(plane.value, best) else idle + 1

@@ -38,7 +38,7 @@ class Bound:
     run : callable
         ``run(problem, interval, search)`` proves lower bounds to the interval and offers labelings
         through the search.  It regularly calls ``interval.check_time()``, which raises an error
-        when time is over, and it ends when the interval is closed.
+        at the time limit, and it ends when the interval is closed.
     refuses : callable
         ``refuses(problem)`` returns why it does not support a problem and which bound does; None
         if it supports the problem.
@@ -112,7 +112,7 @@ def relaxation_bound(name: str, relaxation: Any) -> Bound:
             check_result(source, reached, problem.feasible)
             if reached.loss != "hinge":
                 raise InputError(
-                    f"it bounds the {reached.loss} loss; an interval is of the hinge loss, as of "
+                    f"it bounds the {reached.loss} loss; an interval is of the hinge loss, as for "
                     "'lifted' and 'cutting_planes'."
                 )
             interval.prove(name, reached.lower + problem.least_cost)

@@ -1,4 +1,4 @@
-r"""Labels that are independent but for the counts of their bags: conditional Poisson sampling.
+r"""Labels that are independent except for the counts of their bags: conditional Poisson sampling.
 
 With a probability :math:`p_i` of each instance to be positive, and the number of positives of a bag
 known, a labeling :math:`t \in \{0, 1\}^n` of the bag has a probability in proportion to

@@ -205,7 +205,7 @@ class Program:
     def without_constraints(self, *labels: str) -> Program:
         """Return a variant without some constraints, by label, and without the structure.
 
-        It shares variables and parameters with the program, as of :meth:`with_constraints`.
+        It shares variables and parameters with the program, as in :meth:`with_constraints`.
 
         Raises
         ------
@@ -221,7 +221,7 @@ class Program:
     def with_objective(self, objective: cp.Minimize | cp.Maximize) -> Program:
         """Return a variant with another objective and without the structure.
 
-        It shares variables and parameters with the program, as of :meth:`with_constraints`.
+        It shares variables and parameters with the program, as in :meth:`with_constraints`.
 
         Raises
         ------

@@ -39,7 +39,7 @@ LARGE_GAP = (100.0, 0.01)
 """Number of tolerances, and number, above both of which the gap of a solution is an error."""
 
 MIN_SECONDS = 1e-3
-"""Seconds for a solver if the time limit is over before the first call."""
+"""Seconds for a solver if the time limit is reached before the first call."""
 
 _ADVICE = {
     cp.INFEASIBLE: "the constraints contradict each other, or the solver errs: try another solver",
