@@ -87,9 +87,9 @@ class SmoothBound:
         multipliers = Multipliers(mixed, self.best.fractions, linear, prices * fraction)
         smooth, slopes = self._evaluate(multipliers)
         by_squares = (1.0 - EQUAL) * slopes.squares
-        moved = np.tril(np.einsum("kij,kjl->il", by_squares, squares))
-        moved[np.diag_indices_from(moved)] *= 0.5  # L moves by L times this part of L^-1 dS L^-T
-        by_squares = inverse.T @ (by_squares - moved - moved.T) @ inverse
+        change = np.tril(np.einsum("kij,kjl->il", by_squares, squares))
+        change[np.diag_indices_from(change)] *= 0.5  # L moves by L times this part of L^-1 dS L^-T
+        by_squares = inverse.T @ (by_squares - change - change.T) @ inverse
         by_linear = (slopes.linear - slopes.linear.mean(axis=0)) * np.sqrt(fraction)
         gradient = _packed(2.0 * by_squares @ roots, by_linear, slopes.prices * fraction)
         return -smooth / self.unit, -gradient / self.unit

@@ -134,8 +134,8 @@ class PieceProblem:
             part = places[start : start + PROGRAMS_AT_ONCE]
             y, constants = self.block.labelings[part].astype(float), self.constants[part]
             program = self.Q, y + self.q, self._box(y), self.block.duals[part]
-            v, reached = solve_boxes(*program, limit - constants, tol)
-            self.block.duals[part], values[part] = v, reached + constants
+            v, optima = solve_boxes(*program, limit - constants, tol)
+            self.block.duals[part], values[part] = v, optima + constants
 
     def _box(self, labelings: Array | Signs) -> tuple[Array, Array]:
         """Return lower and upper bounds on the duals of some labelings."""
@@ -340,5 +340,5 @@ def _along_face(
     bound = np.where(direction > 0.0, upper, lower)
     lengths = np.divide(bound - v, direction, out=np.full_like(v, np.inf), where=direction != 0.0)
     length = np.minimum(lengths.min(axis=1, keepdims=True), 1.0)
-    moved = np.clip(v + length * direction, lower, upper)
-    return np.where(lengths == length, bound, moved), length[:, 0] == 1.0
+    point = np.clip(v + length * direction, lower, upper)
+    return np.where(lengths == length, bound, point), length[:, 0] == 1.0

@@ -89,11 +89,11 @@ class SwapSearch:
         squares = np.maximum(np.square(F).sum(axis=1), np.finfo(float).tiny)
         weights = plane.weights - np.einsum("pm,pmj->pj", v[flipped], F[flipped])
         total = np.abs(v).sum() - np.abs(v[flipped]).sum(axis=1)
-        for moved in flipped.T:
-            sign = -plane.labeling[moved]
-            slope = sign - np.einsum("pj,pj->p", F[moved], weights)
-            alpha = np.clip(sign * slope / squares[moved], 0.0, C)
-            weights = weights + (sign * alpha)[:, None] * F[moved]
+        for flips in flipped.T:
+            sign = -plane.labeling[flips]
+            slope = sign - np.einsum("pj,pj->p", F[flips], weights)
+            alpha = np.clip(sign * slope / squares[flips], 0.0, C)
+            weights = weights + (sign * alpha)[:, None] * F[flips]
             total = total + alpha
         values: Array = total - 0.5 * np.square(weights).sum(axis=1)
         return values
@@ -101,8 +101,8 @@ class SwapSearch:
     def descend(self, labeling: Array) -> Separator:
         """Alternate and move from a labeling until neither decreases the value."""
         best = self.alternate(self.separate(labeling))
-        while (moved := self._better_move(best)) is not None:
-            best = self.alternate(moved)
+        while (better := self._better_move(best)) is not None:
+            best = self.alternate(better)
         return best
 
     def alternate(self, start: Separator) -> Separator:
@@ -131,14 +131,14 @@ class SwapSearch:
         changes = problem.C * best.labeling * problem.instance_loss.reduction(best.scores)
         swaps, (flips, costs) = problem.swaps(best.labeling, changes), problem.flips(best.labeling)
         moves = ((swaps, problem.cost(best.labeling)), (flips, costs))
-        order = np.concatenate([changes[moved].sum(axis=1) + cost for moved, cost in moves])
-        lower = np.concatenate([self.lower_bounds(best, moved) + cost for moved, cost in moves])
+        order = np.concatenate([changes[move].sum(axis=1) + cost for move, cost in moves])
+        lower = np.concatenate([self.lower_bounds(best, move) + cost for move, cost in moves])
         for place in np.argsort(order, kind="stable"):
             if not is_better(lower[place], best.value):
                 continue
-            moved = swaps[place] if place < len(swaps) else flips[place - len(swaps)]
+            move = swaps[place] if place < len(swaps) else flips[place - len(swaps)]
             labeling = best.labeling.copy()
-            labeling[moved] *= -1.0
+            labeling[move] *= -1.0
             other = self.separate(labeling)
             if is_better(other.value, best.value):
                 return other
@@ -147,12 +147,12 @@ class SwapSearch:
     def _solve(self, labeling: Array) -> Separator:
         cost = self.problem.cost(labeling)
         try:
-            solved = self.svm.separate(labeling)
+            separator = self.svm.separate(labeling)
         except SolverError:  # the objective at w = 0 is an upper bound, too
             n, rank = self.problem.features.shape
             zero, zeros = np.zeros(rank), np.zeros(n)
             return Separator(labeling, zero, 0.0, zeros, self.problem.C * n + cost, zeros)
-        return replace(solved, value=solved.value + cost)
+        return replace(separator, value=separator.value + cost)
 
     def _from_directions(self, random: RandomState) -> Iterator[Separator]:
         """Descend from the best labelings for random weights, and yield the results."""

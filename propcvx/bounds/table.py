@@ -108,15 +108,15 @@ def relaxation_bound(name: str, relaxation: Any) -> Bound:
     source = f"relaxation {name_of(relaxation)}"
 
     def run(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
-        def prove(reached: RelaxationResult) -> None:
-            check_result(source, reached, problem.feasible)
-            if reached.loss != "hinge":
+        def prove(current: RelaxationResult) -> None:
+            check_result(source, current, problem.feasible)
+            if current.loss != "hinge":
                 raise InputError(
-                    f"it bounds the {reached.loss} loss; an interval is of the hinge loss, as for "
+                    f"it bounds the {current.loss} loss; an interval is of the hinge loss, as for "
                     "'lifted' and 'cutting_planes'."
                 )
-            interval.prove(name, reached.lower + problem.least_cost)
-            if reached.history.stop_reason is None or reached.history[-1].status != OPTIMAL:
+            interval.prove(name, current.lower + problem.least_cost)
+            if current.history.stop_reason is None or current.history[-1].status != OPTIMAL:
                 interval.check_time()
 
         parts = (problem.features, problem.feasible, problem.C)

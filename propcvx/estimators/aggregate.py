@@ -262,7 +262,7 @@ def maximize_directly(
     max_iter : int
         Largest number of iterations.
     """
-    begun, design = perf_counter(), design_matrix(features)
+    start, design = perf_counter(), design_matrix(features)
     total = float(likelihood.weights.sum())
     values: list[float] = []
 
@@ -273,20 +273,20 @@ def maximize_directly(
     def record(intermediate_result: Any) -> None:
         values.append(total * float(intermediate_result.fun))
 
-    plane, stopped = np.append(np.zeros(features.shape[1]), likelihood.starting_log_odds), False
+    plane, is_limited = np.append(np.zeros(features.shape[1]), likelihood.starting_log_odds), False
     if features.any():
         limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
         options = {"ftol": tol, "gtol": 0.0, **limits}
         result = minimize(
             objective, plane, method="L-BFGS-B", jac=True, callback=record, options=options
         )
-        plane, stopped = result.x, result.status == 1
+        plane, is_limited = result.x, result.status == 1
     values = values or [total * objective(plane)[0]]
-    seconds = (perf_counter() - begun) / len(values)
+    seconds = (perf_counter() - start) / len(values)
     history = History([Round(value, "lbfgs", OPTIMAL, seconds) for value in values])
-    if stopped:
+    if is_limited:
         history[-1] = replace(history[-1], status=USER_LIMIT)
-    history.stop_reason = StopReason.MAX_ROUNDS if stopped else StopReason.CONVERGED
+    history.stop_reason = StopReason.MAX_ROUNDS if is_limited else StopReason.CONVERGED
     labeling = np.where(design @ plane > 0.0, 1.0, -1.0)
     return Fitted(labeling, plane[:-1], float(plane[-1]), values[-1], history)
 
@@ -315,10 +315,10 @@ def sandwich_covariance(
     penalty = lam * np.diag(np.append(np.ones(features.shape[1]), 0.0))
     _, slope, errors = penalized_loss(design, likelihood, lam, plane)
     step = STEP * max(1.0, float(np.abs(plane).max()))
-    moved = [
+    gradients = [
         penalized_loss(design, likelihood, lam, plane + step * e)[1] for e in np.eye(len(plane))
     ]
-    curvature = (np.array(moved) - slope) / step
+    curvature = (np.array(gradients) - slope) / step
     values, vectors = np.linalg.eigh((curvature + curvature.T) / 2.0)
     values = np.maximum(values, lam)
     inverse = (vectors / values) @ vectors.T

@@ -176,11 +176,11 @@ class ConvPropSVM(BagClassifier):
         labelings: list[Array] = []
         with tqdm(desc="rounds", disable=not self.verbose) as bar:
 
-            def on_round(reached: RelaxationResult) -> None:
-                check_result(source, reached, feasible)
+            def on_round(current: RelaxationResult) -> None:
+                check_result(source, current, feasible)
                 bar.update()
-                if np.isfinite(reached.lower):
-                    separator = rounding(reached, features, feasible, C)
+                if np.isfinite(current.lower):
+                    separator = rounding(current, features, feasible, C)
                     columns = np.column_stack([separator.labeling, features @ separator.weights])
                     labelings.append(feasible.best(columns).T)
 

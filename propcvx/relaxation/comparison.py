@@ -148,15 +148,15 @@ def _measure(
     time_limit: float,
 ) -> Row:
     """Solve a relaxation in this process, and measure its result."""
-    reached, history = list[RelaxationResult](), list[tuple[float, float]]()
-    begun, worked, status = perf_counter(), process_time(), "done"
+    results, history = list[RelaxationResult](), list[tuple[float, float]]()
+    start, cpu_start, status = perf_counter(), process_time(), "done"
     source = f"relaxation {name_of(relaxation)}"
 
     def on_round(result: RelaxationResult) -> None:
         check_result(source, result, feasible)
-        reached.append(result)
-        history.append((process_time() - worked, result.lower))
-        if perf_counter() - begun > time_limit:
+        results.append(result)
+        history.append((process_time() - cpu_start, result.lower))
+        if perf_counter() - start > time_limit:
             raise TimeoutError
 
     try:
@@ -164,21 +164,21 @@ def _measure(
         result = relaxation.relax(features, feasible, C, solve=solve, on_round=on_round)
         check_result(source, result, feasible)
     except TimeoutError:
-        result, status = reached[-1], "out of time"
+        result, status = results[-1], "out of time"
     except Exception as error:
         status = "refused" if isinstance(error, InputError) else "failed"
         reason = str(error) if isinstance(error, PropCVXError) else repr(error)
         return {"status": status, "reason": reason}
     labeling = ROUNDINGS["best"](result, features, feasible, C).labeling
-    proved = result.loss == "hinge" and np.isfinite(result.lower)
+    has_bound = result.loss == "hinge" and np.isfinite(result.lower)
     return {
         "loss": result.loss,
         "value": float(result.value),
-        "lower": float(result.lower) if proved else None,
+        "lower": float(result.lower) if has_bound else None,
         "upper": labeling_upper_bound(features, labeling, C),
         "accuracy": None if true is None else float(np.mean(labeling == true)),
-        "cpu_seconds": process_time() - worked,
+        "cpu_seconds": process_time() - cpu_start,
         "rounds": len(result.history),
-        "history": history if proved else [],
+        "history": history if has_bound else [],
         "status": status,
     }

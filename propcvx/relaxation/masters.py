@@ -195,10 +195,10 @@ def simple_mkl(inner: Callable[[Array], Trial], mu: Array) -> Trial:
     for _ in range(MAX_STEPS):
         if point.gap <= RELATIVE_GAP * max(1.0, abs(point.value)):
             return point
-        reached = _line_search(inner, point, _direction(point))
-        if reached.value >= point.value:
+        candidate = _line_search(inner, point, _direction(point))
+        if candidate.value >= point.value:
             break
-        point = reached
+        point = candidate
     warn(
         f"SimpleMKL stopped with a gap of {point.gap:.3g} at the value {point.value:.6g}; a "
         "tighter tol of its inner solver, or the epigraph form, may help.",
@@ -223,9 +223,9 @@ def _line_search(inner: Callable[[Array], Trial], start: Trial, direction: Array
     slope = float(direction @ start.gradient)
     step = high
     for _ in range(MAX_BISECTIONS):
-        moved = start.mu + step * direction
-        moved[moved < ZERO] = 0.0
-        point = inner(moved / moved.sum())
+        mu = start.mu + step * direction
+        mu[mu < ZERO] = 0.0
+        point = inner(mu / mu.sum())
         rises = direction @ point.gradient > 0
         if not rises and step == high:
             break

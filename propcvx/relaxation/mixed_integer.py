@@ -59,30 +59,30 @@ class MixedInteger(Relaxation):
                 f"{len(features)} instances are above max_instances={self.max_instances}; "
                 "relaxation='lifted' takes some hundreds and 'cutting_planes' any number."
             )
-        started, svm = perf_counter(), LabelingSVM(features, C)
+        start, svm = perf_counter(), LabelingSVM(features, C)
         best = starting_point(svm, feasible)
         program = constrained_psvm(features, feasible, C, value=best.value)
-        begun, status, lower = perf_counter(), USER_LIMIT, 0.0
+        solve_start, status, lower = perf_counter(), USER_LIMIT, 0.0
         limit = min(check_seconds("time_limit", self.time_limit), solve.time_limit)
         try:
             answer = solve(program, time_limit=limit)
         except SolverError as failure:
-            if perf_counter() - begun < limit:
+            if perf_counter() - solve_start < limit:
                 raise  # else the time ran out before there was any labeling
             name = failure.solver
         else:
-            name, status, proved = answer.solver, answer.status, lower_bound_of(program)
+            name, status, dual_bound = answer.solver, answer.status, lower_bound_of(program)
             nearest = svm.best(feasible.best(answer.variables["z"] - 0.5)[None])
             best = min(best, nearest, key=attrgetter("value"))
             total = float(np.broadcast_to(C, len(features)).sum())
-            error = SAFETY * proved + SHORT * max(answer.tol, FEASIBILITY) * total
-            lower = min(max(0.0, proved - error), best.value)
+            error = SAFETY * dual_bound + SHORT * max(answer.tol, FEASIBILITY) * total
+            lower = min(max(0.0, dual_bound - error), best.value)
         value, labelings, weights = best.value, best.labeling[None], np.ones(1)
         alpha = np.abs(best.duals)
-        record = Round(value, name, status, perf_counter() - started)
-        late = status != OPTIMAL and perf_counter() - begun >= limit
-        ended = StopReason.OUT_OF_TIME if late else StopReason.SOLVED
-        history = History([record], ended)
+        record = Round(value, name, status, perf_counter() - start)
+        is_late = status != OPTIMAL and perf_counter() - solve_start >= limit
+        stop_reason = StopReason.OUT_OF_TIME if is_late else StopReason.SOLVED
+        history = History([record], stop_reason)
         yield RelaxationResult(value, lower, value, labelings, weights, alpha, labelings, history)
 
 

@@ -33,7 +33,7 @@ class RelaxationResult(Readable):
     loss : str
         The loss of value and bounds: ``"hinge"``, as in eq:convex_1, for this class.
     value : float
-        The objective reached.
+        The objective value reached.
     lower, upper : float
         Bounds on the relaxation's optimum for any accuracy of the solvers (except SCIP, whose own
         bound counts).  ``lower`` bounds the value of every feasible labeling; it is minus infinity
@@ -171,7 +171,7 @@ class Relaxation(BaseEstimator, ABC):
         C: Weight,
         *,
         solve: Solve = Solve(),
-        on_round: Callable[[RelaxationResult], None] = lambda reached: None,
+        on_round: Callable[[RelaxationResult], None] = lambda result: None,
     ) -> RelaxationResult:
         r"""Solve the relaxation, in units in which its numbers are near 1.
 
@@ -201,21 +201,21 @@ class Relaxation(BaseEstimator, ABC):
         KeyboardInterrupt, SolverError
             In the first round, when there is nothing to keep.
         """
-        unit, reached = unit_of(features, C), None
+        unit, result = unit_of(features, C), None
         try:
-            for posed in self._relax(unit * features, feasible, C / unit**2, solve):
-                reached = posed.times(unit**2)
-                at_most = np.where(posed.alpha >= C / unit**2, C, np.minimum(reached.alpha, C))
-                reached = replace(reached, alpha=at_most)
-                on_round(reached)
+            for scaled in self._relax(unit * features, feasible, C / unit**2, solve):
+                result = scaled.times(unit**2)
+                at_most = np.where(scaled.alpha >= C / unit**2, C, np.minimum(result.alpha, C))
+                result = replace(result, alpha=at_most)
+                on_round(result)
         except (KeyboardInterrupt, SolverError) as failure:
-            if reached is None:
+            if result is None:
                 raise
-            history = History(reached.history, StopReason.from_exception(failure))
-            return replace(reached, history=history, exception=failure)
-        if reached is None:
+            history = History(result.history, StopReason.from_exception(failure))
+            return replace(result, history=history, exception=failure)
+        if result is None:
             raise NotImplementedError(f"{type(self).__name__}._relax yields no result.")
-        return reached
+        return result
 
     @abstractmethod
     def _relax(

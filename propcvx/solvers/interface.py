@@ -223,12 +223,12 @@ def _join_failures(failures: Sequence[SolverError]) -> SolverError:
 
 def _warn_inexact(program: Program, solution: Solution) -> None:
     """Warn of a solution that is not within the tolerance."""
-    reached = "" if solution.residuals is None else f", {solution.residuals}"
+    accuracy = "" if solution.residuals is None else f", {solution.residuals}"
     if solution.gap is not None:
-        reached = f", relative duality gap {solution.gap:.2g}"
+        accuracy = f", relative duality gap {solution.gap:.2g}"
     warn(
         f"{solution.solver} stopped before its tolerance on {program.name}: status "
-        f"{solution.status!r}{reached}; {ADVICE}.",
+        f"{solution.status!r}{accuracy}; {ADVICE}.",
         InaccurateSolutionWarning,
     )
 

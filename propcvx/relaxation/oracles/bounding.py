@@ -61,7 +61,7 @@ class EigenvalueOracle(BaseOracle):
         weighted = alpha[:, None] * self.features
         bound, axis = self._largest(weighted)
         starts = self.feasible.best(np.column_stack([axis, -axis])).T
-        return self.raised(starts, weighted, bound / 2)
+        return self.ascend_from(starts, weighted, bound / 2)
 
     def _largest(self, weighted: Array) -> tuple[float, Array]:
         """Compute the bound, and the y of its eigenvector."""
@@ -126,7 +126,7 @@ class SemidefiniteOracle(BaseOracle):
         multipliers = answer.duals["diagonal"], answer.duals.get("products")
         largest = lifting.largest(quadratic / size, *multipliers)
         lifted = lifting.span @ answer.variables["U"] @ lifting.span.T
-        return self.raised(self._rounded(lifted), weighted, size * largest / 2)
+        return self.ascend_from(self._rounded(lifted), weighted, size * largest / 2)
 
     def _rounded(self, lifted: Array) -> Array:
         vectors, weights = mixture(lifted)

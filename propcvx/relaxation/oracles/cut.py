@@ -112,10 +112,10 @@ class BaseOracle:
         """Make a cut of a labeling with its value, without a bound."""
         return Cut(labeling, violation_value(self.features, labeling, alpha))
 
-    def raised(self, starts: Array, weighted: Array, bound: float) -> Cut:
+    def ascend_from(self, starts: Array, weighted: Array, bound: float) -> Cut:
         """Make a cut of the best labeling that :func:`ascend` reaches, with a bound on all."""
-        raised = np.array([ascend(start, weighted, self.feasible) for start in starts])
-        cut = best_cut(raised, weighted)
+        labelings = np.array([ascend(start, weighted, self.feasible) for start in starts])
+        cut = best_cut(labelings, weighted)
         return replace(cut, bound=max(cut.value, bound))
 
 

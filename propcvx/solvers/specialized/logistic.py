@@ -81,7 +81,7 @@ def minimize(
     curvature: Callable[[Array], Array],
     size: int,
     tol: float,
-    most: int,
+    max_iter: int,
 ) -> tuple[Array, str, int]:
     """Minimize a smooth convex function from 0.
 
@@ -121,7 +121,7 @@ def minimize(
     def error(slope: Array) -> float:
         return float(np.abs(unit * slope).max())
 
-    while error(slope) > tol and steps < most:
+    while error(slope) > tol and steps < max_iter:
         if factor is None:
             matrix *= unit * unit[:, None]
             matrix.flat[:: size + 1] += damping

@@ -289,10 +289,10 @@ class FeasibleDual:
     def from_v(cls, losses: Losses, v: Array, plane: Array) -> FeasibleDual:
         """Compute the gap of a v as a sum without cancellation."""
         residuals, w = losses.residuals(plane), plane[:-1]
-        above = np.maximum(residuals, 0.0)
-        below = above - residuals
-        primal = 0.5 * float(w @ w) + float(losses.upper @ above - losses.lower @ below)
-        gap = float((losses.upper - v) @ above + (v - losses.lower) @ below)
+        excess = np.maximum(residuals, 0.0)
+        shortfall = excess - residuals
+        primal = 0.5 * float(w @ w) + float(losses.upper @ excess - losses.lower @ shortfall)
+        gap = float((losses.upper - v) @ excess + (v - losses.lower) @ shortfall)
         return cls(plane, primal, gap, v, residuals)
 
     @property
@@ -324,19 +324,19 @@ def search(
     """
     best, steps, stretch = None, 0, 1.0 + STAGE * tol
     if warm is not None:
-        best, end, steps = minimize(_start(losses, warm), tol, limit)
+        best, last, steps = minimize(_start(losses, warm), tol, limit)
         if best.within(tol):
-            return best, end, steps
+            return best, last, steps
     warm = None
     for bounds in _stages(losses):
         inner = _start(losses.within(bounds), warm)
-        solution, end, more = minimize(inner, STAGE * tol, limit - steps)
-        steps, warm = steps + more, WarmStart(end.plane, end.width)
+        solution, last, more = minimize(inner, STAGE * tol, limit - steps)
+        steps, warm = steps + more, WarmStart(last.plane, last.width)
         larger = losses.balanced(stretch * solution.v, stretch * solution.plane[-1])
         if larger.within(tol):
-            return larger, end, steps
-    solution, end, more = minimize(_start(losses, warm), tol, limit - steps)
-    return _smaller_gap(best, solution), end, steps + more
+            return larger, last, steps
+    solution, last, more = minimize(_start(losses, warm), tol, limit - steps)
+    return _smaller_gap(best, solution), last, steps + more
 
 
 def _stages(losses: Losses) -> list[float]:
@@ -435,11 +435,11 @@ def solve_newton(
     """
     losses, tol = Losses(svm.rows, values["y"], values["lower"], values["upper"]), options["tol"]
     is_usable = isinstance(warm, WarmStart) and len(warm.plane) == losses.rank + 1
-    best, end, steps = search(
+    best, last, steps = search(
         losses, warm if is_usable else None, tol, options.get("max_iter", MAX_ITER)
     )
-    above = np.maximum(best.residuals, 0.0)
-    duals = {"lower": above - best.residuals, "upper": above}
+    excess = np.maximum(best.residuals, 0.0)
+    duals = {"lower": excess - best.residuals, "upper": excess}
     if svm.bias:
         duals["balance"] = np.asarray(best.plane[-1] - svm.offset @ (best.v @ svm.centered))
     return Solution(
@@ -448,7 +448,7 @@ def solve_newton(
         duals,
         iterations=steps,
         gap=best.relative_gap,
-        warm_start=WarmStart(end.plane, end.width),
+        warm_start=WarmStart(last.plane, last.width),
     )
 
 
