@@ -93,10 +93,11 @@ pages: docs $(TESTS)
 student:
 	$(PYTHON) docs/student.py build/student
 
-# Slides of two lectures; a browser fetches reveal.js and MathJax to show them.
+# Slides of the lectures; a browser fetches reveal.js and MathJax to show them.
 slides: $(CHECKS)
 	$(BIN)/jupyter nbconvert --to slides --execute --output-dir build/slides \
-		notebooks/01_learning_from_proportions.ipynb notebooks/05_cutting_planes.ipynb
+		notebooks/01_learning_from_proportions.ipynb notebooks/05_labelings_to_hull.ipynb \
+		notebooks/06_cutting_planes.ipynb
 
 # What a release publishes, in dist/, and the tests on it, installed by itself.
 dist: $(VENV)/with-dist
