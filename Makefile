@@ -13,7 +13,7 @@ INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
 TESTS := $(VENV)/with-solvers,exact,natural,dask,tests
 CHECKS := $(VENV)/with-solvers,exact,lint,docs,pages
 
-.PHONY: environment demo test coverage kernels bench reproduce lint types contracts docs pages student slides dist clean
+.PHONY: environment demo test coverage kernels bench reproduce lint types contracts docs pages notebooks student slides dist clean
 .NOTPARALLEL:
 
 # With it set, each worker and each process compiles the package and the tests anew.
@@ -88,6 +88,11 @@ docs: $(CHECKS)
 # The documentation in a browser; skipped, saying so, where there is none.
 pages: docs $(TESTS)
 	$(BIN)/pytest -n auto -m "pages and not slow" tests/project/test_pages.py
+
+# The outputs stored in the notebooks whose code has changed, or in those named, as in
+# `make notebooks NAMES="notebooks/03*"`.
+notebooks: $(CHECKS)
+	$(BIN)/python docs/stored_outputs.py $(NAMES)
 
 # The notebooks without solutions, with cells that check an answer.
 student:
