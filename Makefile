@@ -100,7 +100,7 @@ student:
 
 # Slides of the lectures; a browser fetches reveal.js and MathJax to show them.
 slides: $(CHECKS)
-	$(BIN)/jupyter nbconvert --to slides --execute --output-dir build/slides \
+	$(BIN)/jupyter nbconvert --to slides --output-dir build/slides \
 		notebooks/01_learning_from_proportions.ipynb notebooks/05_labelings_to_hull.ipynb \
 		notebooks/06_cutting_planes.ipynb
 

@@ -61,7 +61,8 @@ def in_few_colors(encoded: str) -> str:
 
 def is_stale(notebook: Any) -> bool:
     """Whether the outputs are missing or belong to other code."""
-    return notebook["metadata"].get("propcvx", {}).get("code") != code_hash(notebook)
+    missing = not any(cell.get("outputs") for cell in notebook["cells"])
+    return missing or notebook["metadata"].get("propcvx", {}).get("code") != code_hash(notebook)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def for_students(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_outputs(notebook: dict[str, Any]) -> dict[str, Any]:
-    """Make a copy of a notebook as if it had not run."""
+    """Copy a notebook without what `make notebooks` has stored in it."""
     empty = {"outputs": [], "execution_count": None}
     cells = [cell | (empty if cell["cell_type"] == "code" else {}) for cell in notebook["cells"]]
     kept = {name: value for name, value in notebook["metadata"].items() if name != "propcvx"}
