@@ -13,7 +13,7 @@ INSTALL ?= $(BIN)/uv pip install --compile-bytecode --python $(BIN)/python
 TESTS := $(VENV)/with-solvers,exact,natural,dask,tests
 CHECKS := $(VENV)/with-solvers,exact,lint,docs,pages
 
-.PHONY: environment demo test coverage kernels bench reproduce lint types contracts docs pages student slides dist clean
+.PHONY: environment demo test coverage kernels bench reproduce lint types contracts docs pages notebooks student slides dist clean
 .NOTPARALLEL:
 
 # With it set, each worker and each process compiles the package and the tests anew.
@@ -92,14 +92,20 @@ docs: $(CHECKS)
 pages: docs $(TESTS)
 	$(BIN)/pytest -n auto -m "pages and not slow" tests/project/test_pages.py
 
+# The outputs stored in the notebooks whose code has changed, or in those named, as in
+# `make notebooks NAMES="notebooks/03*"`.
+notebooks: $(CHECKS)
+	$(BIN)/python docs/stored_outputs.py $(NAMES)
+
 # The notebooks without solutions, with cells that check an answer.
 student:
 	$(PYTHON) docs/student.py build/student
 
-# Slides of two lectures; a browser fetches reveal.js and MathJax to show them.
+# Slides of the lectures; a browser fetches reveal.js and MathJax to show them.
 slides: $(CHECKS)
-	$(BIN)/jupyter nbconvert --to slides --execute --output-dir build/slides \
-		notebooks/01_learning_from_proportions.ipynb notebooks/05_cutting_planes.ipynb
+	$(BIN)/jupyter nbconvert --to slides --output-dir build/slides \
+		notebooks/01_learning_from_proportions.ipynb notebooks/05_labelings_to_hull.ipynb \
+		notebooks/06_cutting_planes.ipynb
 
 # What a release publishes, in dist/, and the tests on it, installed by itself.
 dist: $(VENV)/with-dist

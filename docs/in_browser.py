@@ -9,6 +9,8 @@ from importlib.metadata import distribution
 from pathlib import Path
 from zipfile import ZipFile
 
+from student import without_outputs
+
 ELSEWHERE = re.compile(
     r'"(ecos|osqp|piqp|scip|scs|mixed_integer)"|MixedIntegerOracle|load_real|compare_(solvers|relaxations)'
 )
@@ -59,10 +61,10 @@ def build(project: Path, folder: Path, site: Path) -> None:
 
 
 def write_notebooks(notebooks: Path, folder: Path) -> None:
-    """Copy those that can run, each with a first cell that installs what it needs."""
+    """Copy those that can run, without outputs, each with a first cell that installs its needs."""
     folder.mkdir(parents=True)
     for path in filter(can_run, notebooks.glob("*.ipynb")):
-        notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook = without_outputs(json.loads(path.read_text(encoding="utf-8")))
         cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
         notebook["cells"].insert(0, {**cell, "id": "in-browser", "source": first_cell(path)})
         notebook["metadata"]["kernelspec"] = {"name": "python", "display_name": "Python"}

@@ -46,7 +46,7 @@ def is_stored(node: ast.AST) -> bool:
 
 
 def for_students(notebook: dict[str, Any]) -> dict[str, Any]:
-    """A notebook with stubs for solutions, and checks that say so where nothing is set."""
+    """A notebook without outputs, with stubs for solutions, and checks that name what is unset."""
     cells = [dict(cell) for cell in notebook["cells"]]
     for solved, checked in exercises(cells):
         check = source(cells[checked])
@@ -62,7 +62,15 @@ def for_students(notebook: dict[str, Any]) -> dict[str, Any]:
             "Solutions are folded in the cell under each exercise.",
             "Write each answer into the cell under its exercise, and run the cell after it.",
         )
-    return notebook | {"cells": cells}
+    return without_outputs(notebook | {"cells": cells})
+
+
+def without_outputs(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Copy a notebook without what `make notebooks` has stored in it."""
+    empty = {"outputs": [], "execution_count": None}
+    cells = [cell | (empty if cell["cell_type"] == "code" else {}) for cell in notebook["cells"]]
+    kept = {name: value for name, value in notebook["metadata"].items() if name != "propcvx"}
+    return notebook | {"cells": cells, "metadata": kept}
 
 
 def main(folder: Path) -> None:

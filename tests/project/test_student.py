@@ -32,6 +32,7 @@ def test_notebook_checks_accept_solutions_and_reject_stubs(path, tmp_path, monke
     notebook = json.loads(path.read_text(encoding="utf-8"))
     cells, names = notebook["cells"], {"__name__": "__main__", "display": print}
     stubs = student.for_students(copy.deepcopy(notebook))["cells"]
+    assert not any(cell.get("outputs") for cell in stubs)
     checks = dict(student.exercises(cells))
     assert [cells[place] for place in checks] == [
         cell for cell in cells if student.SOLUTION in student.tags(cell)
