@@ -30,7 +30,6 @@ from propcvx.labelings.feasible import FeasibleLabelings, best_labeling, random_
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import margin_classifier, psvm, svm_primal
 from propcvx.solvers import Solve, solve
-from propcvx.svm.kernels import FeatureMap, Kernel
 from propcvx.svm.problem import PropSVM
 from propcvx.svm.step import Separator, SVMStep
 
@@ -241,16 +240,6 @@ def test_start_from_a_method_is_start_from_its_labels(name, method, kernel):
     assert not hasattr(method, "intercept_")
 
 
-def test_known_labels_override_given_ones():
-    problem = small_problem(9, sizes=(6, 6), known=0.5)
-    known = problem.bags.labels != 0
-    assert 0 < known.sum() < len(known)
-    labels = np.where(known, problem.labels, -problem.labels)
-    clf, wanted = (fit_from(problem, init) for init in (-problem.labels, labels))
-    np.testing.assert_array_equal(clf.transduction_[known], problem.labels[known])
-    assert clf.history_.objectives == wanted.history_.objectives
-
-
 def test_of_several_kinds_of_start_the_smallest_objective_wins():
     problem = small_problem(10, sizes=(8, 8, 4), noise=2.0)
     starts = [*STARTS, problem.labels]
@@ -378,35 +367,10 @@ def value_of(separator, labeling, C):
     return 0.5 * separator.weights @ separator.weights + C * losses
 
 
-def best_weights(features, labeling, C, tol=1e-9):
+def best_weights(features, labeling, C):
     """By another solver."""
     program = svm_primal(features).set(y=labeling, C=C)
-    return solve(program, "clarabel", tol=tol, residuals=False, warn=False).variables["w"]
-
-
-FEATURES = {
-    "plain": lambda X: X,
-    "unequal scales": lambda X: X * [1.0, 1e-2, 30.0, 0.1],
-    "rbf": lambda X: FeatureMap.fit(X, Kernel("rbf", gamma=0.5)).features,
-}
-
-
-@pytest.mark.parametrize("kind", FEATURES)
-@pytest.mark.parametrize("n", [20, 120])
-@pytest.mark.parametrize("solver", ["auto", "newton"])
-def test_the_svm_step_is_as_good_as_another_solver(solver, kind, n):
-    random = np.random.RandomState(n)
-    F = FEATURES[kind](random.randn(n, 4))
-    separable = np.sign(F[:, 0] + 0.7 * F[:, 1:3].sum(axis=1))
-    labelings = (random.choice([-1.0, 1.0], n), separable, np.where(np.arange(n) < 3, 1.0, -1.0))
-    step = SVMStep(F, Solve(solver, tol=1e-6))
-    for labeling, C in product(labelings, [1e-6, 1e-3, 1.0, 1e3, 1e6]):
-        separator = step(labeling, C)
-        scores = F @ separator.weights + separator.bias
-        np.testing.assert_allclose(separator.scores, scores, atol=1e-9 * np.abs(scores).max())
-        planes = best_weights(F, labeling, C), np.zeros(F.shape[1])
-        best = min(svm_value(F, labeling, C, weights) for weights in planes)
-        assert value_of(separator, labeling, C) <= (1.0 + 2e-6) * best, (C, labeling)
+    return solve(program, "clarabel", tol=1e-10, residuals=False, warn=False).variables["w"]
 
 
 ON_AXES = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.5, 0.5], [-0.5, -0.5]])
@@ -445,12 +409,15 @@ def test_starts_from_planes_that_are_zero_go_both_ways():
 
 @pytest.mark.parametrize("gap", [1e-3, 1e-6])
 @pytest.mark.parametrize("solver", ["libsvm", "newton", "piqp"])
-def test_the_gap_of_a_separator_holds(solver, gap):
+@pytest.mark.parametrize("C", [1e-4, 2.0, 1e2])
+def test_the_gap_of_a_separator_holds(C, solver, gap):
     problem = small_problem(3, sizes=(30, 30), noise=2.0)
     labeling = problem.labels.astype(float)
-    separator = SVMStep(problem.X, Solve(solver, gap))(labeling, 2.0)
-    primal = value_of(separator, labeling, 2.0)
-    best = svm_value(problem.X, labeling, 2.0, best_weights(problem.X, labeling, 2.0, tol=1e-10))
+    separator = SVMStep(problem.X, Solve(solver, gap))(labeling, C)
+    scores = problem.X @ separator.weights + separator.bias
+    np.testing.assert_allclose(separator.scores, scores, atol=1e-9 * np.abs(scores).max())
+    primal = value_of(separator, labeling, C)
+    best = svm_value(problem.X, labeling, C, best_weights(problem.X, labeling, C))
     assert primal <= best + separator.gap + 1e-7 * best
     assert separator.gap <= gap * primal
 

@@ -48,6 +48,8 @@ PUBLISHED = {
 }
 """Instances and attributes of each set, and how many instances each class has; of two, class 1."""
 
+SLOW = pytest.mark.slow
+
 ARFF = """@relation small
 @attribute color {red, green, blue}
 @attribute height integer [1,10]
@@ -60,7 +62,9 @@ red,5,democrat
 """
 
 
-@pytest.mark.parametrize("name", REAL_SETS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=SLOW if name == "cod-rna.t" else ()) for name in REAL_SETS]
+)
 def test_real_sets_are_as_published(name, data_dir):
     X, y = load_real(name, data_home=data_dir, download=False)
     varies = np.ptp(X, axis=0) > 0

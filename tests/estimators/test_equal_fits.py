@@ -466,23 +466,3 @@ def fit_after_another_and_the_first(method):
     fresh = method.fit(THREE.X, THREE.y)
     assert set(vars(again)) == set(vars(fresh))
     return (again, NEW), (fresh, NEW)
-
-
-@equal(
-    {"ecological": EcologicalRegression()},
-    [
-        pytest.param(kernel, solver)
-        for kernel in ("linear", "rbf")
-        for solver in ("piqp", "clarabel", "osqp", "ecos")
-    ],
-    atol=1e-4,
-    objective=1e-6,
-)
-def solver_and_closed_form(method, kernel, solver):
-    problem = small_problem(0, sizes=(3, 5, 8, 4, 6, 9), n_features=3, noise=0.7)
-    other, closed = (
-        clone(method).set_params(kernel=kernel, solver=name).fit(problem.X, problem.y)
-        for name in (solver, "auto")
-    )
-    assert (other.history_[0].solver, closed.history_[0].solver) == (solver, "ridge")
-    return (other, problem.X), (closed, problem.X)

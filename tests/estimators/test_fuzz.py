@@ -85,9 +85,7 @@ defaults = st.builds(
 )
 
 
-def check_fit(
-    classifier: BagClassifier, X: np.ndarray, y: np.ndarray, *, refused: Any = PropCVXError
-) -> None:
+def check_fit(classifier: BagClassifier, X: np.ndarray, y: np.ndarray, *, refused: Any) -> None:
     """Fit once and hold the result to what the method guarantees; some errors are allowed."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -118,16 +116,11 @@ def check_descent(history: History) -> None:
 SETTINGS = {"suppress_health_check": list(HealthCheck), "deadline": None}
 
 
+@pytest.mark.parametrize(("strategy", "refused"), [(classifiers, PropCVXError), (defaults, ())])
 @settings(examples(30), **SETTINGS)
-@given(classifiers, bagged_data())
-def test_fits_on_ugly_data(classifier, data):
-    check_fit(classifier, *data)
-
-
-@settings(examples(30), **SETTINGS)
-@given(defaults, bagged_data())
-def test_with_defaults_every_fit_has_an_answer(classifier, data):
-    check_fit(classifier, *data, refused=())
+@given(data=st.data())
+def test_fits_on_ugly_data_have_answers(strategy, refused, data):
+    check_fit(data.draw(strategy), *data.draw(bagged_data()), refused=refused)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e6 / 3.0])

@@ -9,6 +9,7 @@ from methods import each_method
 from sklearn.base import clone
 
 from propcvx import (
+    AggregateLogisticRegression,
     AlterPropSVM,
     EcologicalRegression,
     InvCal,
@@ -119,8 +120,13 @@ def test_each_class_is_fitted_against_the_rest(method):
     if isinstance(method, EcologicalRegression):  # all classes have one strength
         method = clone(method).set_params(ridge=0.3)
     clf = clone(method).fit(X, y)
-    for column, name in enumerate(clf.classes_):
-        first = clone(method).fit(X, binary_target(y, name))
+    binary = [clone(method).fit(X, binary_target(y, name)) for name in clf.classes_]
+    if isinstance(method, AggregateLogisticRegression):
+        odds = np.column_stack([each.predict_proba(X)[:, 1] for each in binary])
+        expected = odds / odds.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(clf.predict_proba(X), expected, atol=1e-6)
+        assert not hasattr(clf, "sample_probabilities")
+    for column, first in enumerate(binary):
         np.testing.assert_allclose(clf.coef_[column], first.coef_[0], rtol=1e-3, atol=1e-3)
         np.testing.assert_allclose(
             clf.intercept_[column], first.intercept_[0], rtol=1e-3, atol=1e-3

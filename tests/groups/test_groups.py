@@ -239,23 +239,6 @@ def test_groups_outside_columns_warn():
         group_shares(Y, WORDS, MODEL, X, n_draws=20)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("size", [2, 10])
-def test_posterior_interval_has_nominal_coverage(size):
-    """Where probabilities rise in a straight line: 18 of 20 times on average."""
-    held = 0
-    for seed in range(20):
-        random = np.random.RandomState(seed)
-        X, bags = random.uniform(-1.0, 1.0, size=(300, 8)), np.arange(300) // size
-        slopes = 0.2 * random.normal(size=8) / np.sqrt(8)
-        labels = np.where(random.uniform(size=300) < 0.5 + X @ slopes, 1, -1)
-        y, group = bag_target(bags, bag_proportions(labels, bags)), X[:, 0] > 0
-        model = EcologicalRegression().fit(X, y)
-        table = group_shares(y, group, model, X, y_true=labels, n_draws=40, random_state=seed)
-        held += table.groups["true"].between(table.groups.ci_low, table.groups.ci_high)[True]
-    assert held >= 15
-
-
 @pytest.mark.parametrize("n_done", [0, 19, 20])
 def test_interruption_keeps_finished_draws(n_done):
     real, done = estimates._resample, []

@@ -37,8 +37,7 @@ def best_value(X, bags, C, loss, bias):
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 @pytest.mark.parametrize(
-    ("C", "share"),
-    first(3, [(1.0, None), (1e6, None), (1e6, 1.0), (1e4, None), (1e6, 3.0)]),
+    ("C", "share"), first(3, [(1.0, None), (1e6, None), (1e6, 1.0), (1e4, None), (1e6, 3.0)])
 )
 @pytest.mark.parametrize(("seed", "loss", "bias"), [(5, "absolute", True), (6, "squared", False)])
 def test_psvm_finds_best_labeling_or_warns(seed, loss, bias, share, C):
