@@ -8,7 +8,6 @@ import pytest
 from effort import examples, first
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import approx_fprime
 from sklearn.base import clone
 from small_problems import (
     all_labelings,
@@ -22,8 +21,6 @@ from small_problems import (
 from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, bag_target, certify
 from propcvx.bounds import BOUNDS, Bound, Interval, LabelingProblem, SwapSearch, partition
 from propcvx.bounds import branch_and_bound as branching
-from propcvx.bounds.maximize import SmoothBound
-from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.partition import divide
 from propcvx.errors import BoundFailedWarning, InconsistentBoundsError, InputError, SolverError
 from propcvx.history import StopReason
@@ -96,42 +93,6 @@ def divide_bags(monkeypatch, most_labelings, piece_size):
     monkeypatch.setattr(partition, "PIECE_SIZE", piece_size)
 
 
-def random_multipliers(division, random):
-    """Multipliers that sum to what they should but for rounding, and are random otherwise."""
-    n, rank = len(division.blocks), division.blocks[0].features.shape[1]
-    q = random.randint(1, rank + 1)
-    roots = random.normal(size=(n, q, q)) * 10.0 ** random.uniform(-2, 1, size=(n, 1, 1))
-    squares = roots @ roots.transpose(0, 2, 1)
-    total = np.linalg.cholesky(squares.sum(axis=0))
-    scales = random.uniform(0.01, 1.0, size=n)
-    linear = random.normal(size=(n, rank)) * 10.0 ** random.uniform(-2, 1)
-    factors = np.linalg.solve(total, roots)
-    return Multipliers(
-        factors @ factors.transpose(0, 2, 1),
-        np.square(scales) / np.square(scales).sum(),
-        linear - linear.mean(axis=0),
-        random.normal(size=len(division.costs)),
-    )
-
-
-def check_random_multipliers(seed, monkeypatch):
-    """No bound at random multipliers, with poor and good duals, is above the best value."""
-    problem, random = random_problem(seed), np.random.RandomState(seed)
-    with monkeypatch.context() as patched:
-        if random.randint(2):
-            divide_bags(patched, 3, 2)
-        division = divide(problem)
-    _, best = listed_values(problem)
-    for _ in range(3):
-        multipliers = random_multipliers(division, random)
-        for block in division.blocks:
-            shape = block.labelings.shape
-            block.duals[:] = random.uniform(0, 1.2 * problem.C, size=shape) * block.labelings
-        assert certify_values(division, multipliers).lower <= best * (1 + 1e-8)
-        improve_duals(division, multipliers, best, 1e-3 * best, lambda: None)
-        assert certify_values(division, multipliers).lower <= best * (1 + 1e-8)
-
-
 def check_bounds(seed, monkeypatch, names=tuple(BOUNDS), **options):
     """Whatever bound, no lower end is above the best value, and no upper one below it."""
     problem, random = random_problem(seed, **options), np.random.RandomState(seed)
@@ -185,7 +146,6 @@ def check_tree(seed, monkeypatch):
 
 
 CHECKS = {
-    check_random_multipliers: (range(0, 20), range(20, 40)),
     check_bounds: (range(0, 5), range(5, 10), range(10, 15)),
     check_tree: (range(0, 4), (24, 41, 303)),
 }
@@ -260,20 +220,6 @@ def test_multipliers_reach_the_value_of_the_program():
     assert lower <= value * (1 + 1e-6)
     assert lower == pytest.approx(value, rel=5e-3)
     assert value <= listed_values(problem)[1] * (1 + 1e-6)
-
-
-@pytest.mark.parametrize("divided", [False, True])
-def test_gradient_of_the_smoothed_bound(divided, monkeypatch):
-    if divided:
-        divide_bags(monkeypatch, 5, 2)
-    division = divide(bound_problem(2, n_features=4, epsilon=0.3))
-    assert bool(division.costs) == divided
-    multipliers = Multipliers.equal(division, 2)
-    bound = SmoothBound(division, 2.0, multipliers, temperature=0.05)
-    at = bound.pack(multipliers)
-    at += 0.1 * np.random.RandomState(0).normal(size=len(at))
-    numeric = approx_fprime(at, lambda vector: bound(vector)[0], 1e-6)
-    assert bound(at)[1] == pytest.approx(numeric, abs=1e-4)
 
 
 # --- two bounds that need no search -----------------------------------------------------------
@@ -441,13 +387,11 @@ def test_the_interval_is_returned_when_time_is_up():
     assert not result.proved_optimal
 
 
-@pytest.mark.parametrize("begin", ["nothing", "start"])
-def test_an_interruption_at_any_event_leaves_what_is_known(begin):
+def test_an_interruption_at_any_event_leaves_what_is_known():
     small, events = small_problem(9, (4,) * 3, 4), []
-    options = {"bounds": "branch_and_bound"}
-    best = certify(small.X, small.y, **options, callback=events.append)
     earlier = certify(small.X, small.y, bounds="bag_moments", tol=0.5)
-    given = {"nothing": {}, "start": {"start": earlier.labeling}}
+    options = {"bounds": "branch_and_bound", "start": earlier.labeling}
+    best = certify(small.X, small.y, **options, callback=events.append)
 
     for last in range(len(events)):
         told = []
@@ -457,7 +401,7 @@ def test_an_interruption_at_any_event_leaves_what_is_known(begin):
             if len(told) > last:
                 raise KeyboardInterrupt
 
-        result = certify(small.X, small.y, **options, callback=callback, **given[begin])
+        result = certify(small.X, small.y, **options, callback=callback)
         assert max(0.0, told[-1].lower) <= result.lower <= best.upper * (1 + 1e-9)
         assert told[-1].upper >= result.upper >= best.lower * (1 - 1e-9)
         if result.stop_reason is not StopReason.INTERRUPTED:

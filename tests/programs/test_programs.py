@@ -16,10 +16,8 @@ from program_cases import (
     random_values,
     with_solvers,
 )
-from small_problems import best_bias
 
 from propcvx import MeanMap, bag_target, programs
-from propcvx.labelings.losses import HINGE
 from propcvx.programs import ProblemClass
 from propcvx.solvers import solve
 
@@ -126,22 +124,6 @@ def test_integer_solution_is_feasible_and_its_solvers_agree(name, solver):
 
 
 # Dualities and the signs of duals
-
-
-@pytest.mark.parametrize("bias", [True, False])
-def test_svm_dual_duals_are_slacks_and_bias(bias, data):
-    case = CONTINUOUS[f"svm_dual-{bias}"](data)
-    solution = solve(case.program, "clarabel", tol=1e-10)
-    scores = data.F @ (data.F.T @ solution.variables["v"])
-    b = float(solution.duals["balance"]) if bias else 0.0
-    slack = HINGE.evaluate(data.y, scores + b)
-    beyond = np.where(data.y > 0, solution.duals["upper"], solution.duals["lower"])
-    np.testing.assert_allclose(beyond, slack, atol=1e-5)
-    w = data.F.T @ solution.variables["v"]
-    assert 0.5 * w @ w + data.C * slack.sum() == pytest.approx(solution.value, rel=1e-6)
-    if bias:
-        best = HINGE.evaluate(data.y, scores + best_bias(data.y, scores)).sum()
-        assert slack.sum() == pytest.approx(best, abs=1e-5)
 
 
 # The restricted master in its three forms
