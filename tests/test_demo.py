@@ -1,12 +1,9 @@
 """The command line, and the demo through it."""
 
 import re
-import runpy
-import sys
 
 import pytest
 
-import propcvx
 from propcvx import demo
 from propcvx.__main__ import main
 from propcvx.errors import SolverError
@@ -66,10 +63,3 @@ def test_invalid_arguments_print_usage(arguments, message, capsys):
     assert (exit_.value.code, printed.out) == (2, "")
     assert "usage:" in printed.err
     assert message in printed.err
-
-
-def test_module_runs_as_the_command(capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["propcvx", "--version"])
-    with pytest.raises(SystemExit):
-        runpy.run_module("propcvx", run_name="__main__")
-    assert capsys.readouterr().out.strip() == f"propcvx {propcvx.__version__}"

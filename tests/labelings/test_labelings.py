@@ -103,7 +103,7 @@ def test_the_labeling_step_is_the_best_of_all_labelings(name, bags, data):
     (place,) = np.flatnonzero((rows == labeling).all(axis=1))
     assert values[place] <= values.min() + 1e-12 * max(1e-9, abs(values.min()))
     rounding = 1e-15 * max(1.0, weights.max())  # of a gap that is 0: 1e-16, times the weight
-    for k in (0, place):
+    for k in (0, -1, place):
         expected = pytest.approx(of_bags[k], rel=1e-9, abs=rounding)
         assert loss.total(bags, weights, rows[k]) == expected
         costs = sum(cost[m] for cost, m in zip(loss.costs(bags, weights), counts[k], strict=True))

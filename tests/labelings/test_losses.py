@@ -62,9 +62,6 @@ def test_the_bias_of_one_class_just_loses_nothing(label, scores):
     assert margins.min() == pytest.approx(1.0)
 
 
-# Losses on proportions
-
-
 # The best bias of a regression
 
 

@@ -123,9 +123,6 @@ def test_integer_solution_is_feasible_and_its_solvers_agree(name, solver):
     assert largest_violation(case, rounded) <= 1e-6
 
 
-# Dualities and the signs of duals
-
-
 # The restricted master in its three forms
 
 

@@ -16,7 +16,6 @@ from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import Lifting, lifted_svm, lifted_svm_dual, square_loss_matrix
 from propcvx.relaxation import Diffrac, Lifted, MixedInteger
-from propcvx.relaxation.lifted import ridge
 from propcvx.solvers import Solve, solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
@@ -114,22 +113,6 @@ def test_a_failure_before_the_time_is_over_is_one():
     failing = Mock(side_effect=SolverError("no answer", "stub", "solver_error"), time_limit=np.inf)
     with pytest.raises(SolverError, match="no answer"):
         MixedInteger().relax(*relaxable(0), 0.5, solve=failing)
-
-
-# --- DIFFRAC ------------------------------------------------------------------------------------
-
-
-def test_the_square_loss_of_a_labeling_is_ridge_regression():
-    (features, feasible), C = relaxable(0), 0.5
-    labeling = next(feasible.enumerate())
-    weights, value = ridge(features, labeling, C)
-    residuals = labeling - features @ weights
-    np.testing.assert_allclose(weights, 2.0 * C * features.T @ residuals)  # no slope is left
-    assert value == pytest.approx(0.5 * weights @ weights + C * residuals @ residuals)
-    assert value == pytest.approx(labeling @ square_loss_matrix(features, C) @ labeling)
-
-
-# --- all of them --------------------------------------------------------------------------------
 
 
 # --- the lifted matrix, its two programs --------------------------------

@@ -272,9 +272,6 @@ def test_scip_at_its_gap_is_optimal():
     assert solve(program, "scip", scip_params={"limits/time": 60.0}).value == pytest.approx(best)
 
 
-# The specialized solvers
-
-
 # Several solvers in turn
 
 
