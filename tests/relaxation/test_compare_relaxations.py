@@ -10,8 +10,6 @@ from propcvx import CuttingPlanes, bag_target, certify
 from propcvx.errors import InputError
 from propcvx.relaxation import RELAXATIONS, compare_relaxations, comparison
 
-pytestmark = pytest.mark.process
-
 
 @dataclass
 class Broken:
@@ -23,8 +21,13 @@ class Broken:
         raise self.error
 
 
-def test_no_lower_bound_is_above_any_upper_bound(monkeypatch):
+@pytest.fixture(autouse=True)
+def in_process(monkeypatch):
+    """Measure in this process, without the seconds in which another one begins."""
     monkeypatch.setattr(comparison, "in_worker", lambda task, *given, seconds: task(*given))
+
+
+def test_no_lower_bound_is_above_any_upper_bound():
     problem = small_problem(1, sizes=(3, 3), known=0.1)
     sweep = CuttingPlanes(master="epigraph", oracle="exhaustive", max_cuts=50)
     each = [*RELAXATIONS, sweep]

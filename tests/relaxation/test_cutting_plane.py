@@ -143,6 +143,14 @@ def test_why_the_loop_stops(objectives, violations, reason, n_cuts, scripted):
     np.testing.assert_array_equal(end.labelings, SCRIPT[:n_cuts])
 
 
+def test_repeated_labeling_stops_cutting_planes(scripted):
+    loop, _ = scripted
+    cuts = [Cut(SCRIPT[0], 9.0), Cut(-SCRIPT[0], 1.0 + 1e-9)]
+    end = loop([5.0, 4.0], cuts, max_cuts=9, tol=0.0)
+    assert end.history.stop_reason is StopReason.NO_VIOLATION
+    assert len(end.history) == 1
+
+
 # --- the relaxation, against all feasible labelings at once -----------------------------------
 
 EIGHT = {
