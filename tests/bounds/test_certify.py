@@ -8,6 +8,7 @@ import pytest
 from effort import examples, first
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import approx_fprime
 from sklearn.base import clone
 from small_problems import (
     all_labelings,
@@ -21,6 +22,8 @@ from small_problems import (
 from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, bag_target, certify
 from propcvx.bounds import BOUNDS, Bound, Interval, LabelingProblem, SwapSearch, partition
 from propcvx.bounds import branch_and_bound as branching
+from propcvx.bounds.maximize import SmoothBound
+from propcvx.bounds.moments import Multipliers
 from propcvx.bounds.partition import divide
 from propcvx.errors import BoundFailedWarning, InconsistentBoundsError, InputError, SolverError
 from propcvx.history import StopReason
@@ -132,13 +135,9 @@ def check_tree(seed, monkeypatch):
         search.descend(problem.best_labeling(random.normal(size=len(problem.features))))
         BOUNDS["branch_and_bound"].run(problem, interval, search)
         assert interval.gap <= tol
-        parents = {node.index for node in interval.nodes if node.status == "branched"} | {-1}
-        assert {node.parent for node in interval.nodes} <= parents
     except KeyboardInterrupt:
         assert len(events) >= interrupt_at
     below, above = listed_values(problem)
-    lowers = [event.lower for event in events]
-    assert lowers == sorted(lowers)
     for event in events:
         assert event.lower <= above * (1 + 1e-9)
         assert event.upper >= below * (1 - 1e-9)
@@ -220,6 +219,34 @@ def test_multipliers_reach_the_value_of_the_program():
     assert lower <= value * (1 + 1e-6)
     assert lower == pytest.approx(value, rel=5e-3)
     assert value <= listed_values(problem)[1] * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("divided", [False, True])
+def test_gradient_of_the_smoothed_bound(divided, monkeypatch):
+    if divided:
+        divide_bags(monkeypatch, 5, 2)
+    division = divide(bound_problem(2, n_features=4, epsilon=0.3))
+    assert bool(division.costs) == divided
+    multipliers = Multipliers.equal(division, 2)
+    bound = SmoothBound(division, 2.0, multipliers, temperature=0.05)
+    at = bound.pack(multipliers)
+    at += 0.1 * np.random.RandomState(0).normal(size=len(at))
+    numeric = approx_fprime(at, lambda vector: bound(vector)[0], 1e-6)
+    assert bound(at)[1] == pytest.approx(numeric, abs=1e-4)
+
+
+def test_branching_proves_what_listing_does(monkeypatch):
+    monkeypatch.setattr(branching, "MOST_MERGED", 1)
+    monkeypatch.setattr(branching, "MOST_AT_ONCE", 1)
+    problem = bound_problem(1, sizes=(4, 4, 2), n_features=6, C=3.0)
+    interval = reached("branch_and_bound", problem)
+    assert len(interval.nodes) > 3
+    assert interval.closed
+    assert interval.upper == pytest.approx(listed_values(problem)[1], rel=1e-4)
+    parents = {node.index for node in interval.nodes if node.status == "branched"} | {-1}
+    assert {node.parent for node in interval.nodes} <= parents
+    lowers = [event.lower for event in interval.events]
+    assert lowers == sorted(lowers)
 
 
 # --- two bounds that need no search -----------------------------------------------------------

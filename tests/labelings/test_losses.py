@@ -53,15 +53,6 @@ def test_best_bias_is_middle_of_optima(problem):
         assert b == pytest.approx((flat.min() + flat.max()) / 2, abs=1e-6)
 
 
-@pytest.mark.parametrize("label", [-1.0, 1.0])
-@given(scores=st.lists(SCORES, min_size=1, max_size=8))
-def test_the_bias_of_one_class_just_loses_nothing(label, scores):
-    scores = np.array(scores)
-    b = best_bias(np.full_like(scores, label), scores)
-    margins = label * (scores + b)
-    assert margins.min() == pytest.approx(1.0)
-
-
 # The best bias of a regression
 
 

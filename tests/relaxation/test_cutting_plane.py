@@ -4,7 +4,9 @@ from itertools import count, pairwise
 
 import numpy as np
 import pytest
-from effort import first
+from effort import examples, first
+from hypothesis import given
+from hypothesis import strategies as st
 from small_problems import all_labelings, small_problem, svm_values
 
 from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
@@ -75,6 +77,25 @@ def test_master_without_any_separation(form):
 
 
 # --- SimpleMKL --------------------------------------------------------------------------------
+
+
+@examples(20)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 8), rank=st.integers(1, 8))
+def test_simple_mkl_minimizes_over_the_simplex(seed, n, rank):
+    """A smooth convex function in place of the inner problem."""
+    random = np.random.RandomState(seed)
+    root, c = random.randn(n, rank), random.randn(n)
+    Q = root @ root.T + 0.01 * np.eye(n)
+
+    def inner(mu):
+        assert (mu >= 0.0).all()
+        assert mu.sum() == pytest.approx(1.0)
+        return Trial(mu, float(0.5 * mu @ Q @ mu + c @ mu), Q @ mu + c, None)
+
+    point = simple_mkl(inner, np.full(n, 1.0 / n))
+    assert point.gap <= RELATIVE_GAP * max(1.0, abs(point.value))
+    for _ in range(20):
+        assert inner(random.dirichlet(np.full(n, 0.3))).value >= point.value - point.gap - 1e-12
 
 
 def test_simple_mkl_says_when_it_stalls():
