@@ -100,6 +100,16 @@ def test_split_with_one_held_out_bag_warns(few, enough):
         next(few.split(np.ones(200), np.ones(200)))
 
 
+@given(SIZES, st.data(), st.integers(0, 1000))
+def test_folds_are_as_equal_as_the_bags_allow(sizes, data, seed):
+    """Greedy, larger bags first: two folds differ by less than two of the smallest bags."""
+    n_splits = data.draw(st.integers(2, len(sizes)))
+    folds, _ = deal_bags(np.array(sizes), n_splits, seed)
+    filled = np.bincount(folds, weights=sizes, minlength=n_splits)
+    smallest = [np.array(sizes)[folds == fold].min() for fold in range(n_splits)]
+    assert (filled - np.multiply(2, smallest) < filled.min()).all()
+
+
 def test_bags_that_all_differ_in_size_are_dealt_anew():
     """States and districts: by their sizes alone, every repetition would be the same folds."""
     sizes = np.random.default_rng(0).permutation(np.arange(20, 71))
