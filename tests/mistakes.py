@@ -31,7 +31,7 @@ from propcvx import (
     bag_target,
     certify,
     fit_grid,
-    group_shares,
+    group_rates,
 )
 from propcvx.errors import (
     GramMatrixMemoryError,
@@ -207,7 +207,7 @@ _ALTER = {
     **wrong("n_init", 1.5, classes=SVM[:1]),
     **wrong("max_iter", 0, classes=SVM[:1]),
     **wrong("annealing", "no", classes=SVM[:1]),
-    "init_weight=1.0": alter("init_weight must", "below 1, got 1.0", init_weight=1.0),
+    "init_weight=1.0": alter("init_weight must", "below 1; got 1.0", init_weight=1.0),
     "certify after a fit with weights in its loss": Mistake(
         lambda: certify(AlterPropSVM(instance_loss=WEIGHTED_HINGE).fit(X, Y), X, Y),
         ("certificates", "the hinge loss and no weights in it"),
@@ -247,7 +247,7 @@ _CONV = {
         "solver 'osqp'", "second-order cone program", solver="osqp", **UNSUPPORTED
     ),
     "sweep in three dimensions": conv(
-        "at most 2 features, got 3", relaxation=CuttingPlanes(oracle="sweep")
+        "at most 2 features; got 3", relaxation=CuttingPlanes(oracle="sweep")
     ),
     "a semidefinite matrix too large": conv(
         "order 10", "max_order=9", "cutting_planes", relaxation=Lifted(max_order=9)
@@ -308,7 +308,7 @@ THIRDS = pd.DataFrame(0.33, index=["a", "b"], columns=["x", "y", "z"])
 
 
 def shares_of(*names, error=InputError, **options):
-    """A call of ``group_shares``, of a fit to the table and groups of it where it has no others."""
+    """A call of ``group_rates``, of a fit to the table and groups of it where it has no others."""
     options = {
         "y": Y,
         "groups": REGION,
@@ -316,7 +316,7 @@ def shares_of(*names, error=InputError, **options):
         "X": TABLE,
         **options,
     }
-    return Mistake(lambda: group_shares(**options), names, error)
+    return Mistake(lambda: group_rates(**options), names, error)
 
 
 _TABLES = {
@@ -325,7 +325,7 @@ _TABLES = {
     ),
     "a share for each row": target("set_index(column)", proportions=REGION.map(SHARES)),
     "NaN for a share that is not known": target(
-        ".where(shares.notna(), None)", proportions=SHARES.where(SHARES > 0.3)
+        ".where(proportions.notna(), None)", proportions=SHARES.where(SHARES > 0.3)
     ),
     "a DataFrame for bags": target("MultiIndex.from_frame(bags)", bags=PEOPLE[["region"]]),
     "ids as numbers and as text": target(

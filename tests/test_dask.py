@@ -18,8 +18,8 @@ FEATURES = ["a", "b", "c"]
 
 
 def rows_of(problem, **columns):
-    shares = {"bag": problem.y["bag"], "share": problem.y["proportion"]}
-    return pd.DataFrame(problem.X, columns=FEATURES).assign(**shares, **columns)
+    columns_of_bags = {"bag": problem.y["bag"], "proportion": problem.y["proportion"]}
+    return pd.DataFrame(problem.X, columns=FEATURES).assign(**columns_of_bags, **columns)
 
 
 def in_partitions(rows):
@@ -49,8 +49,8 @@ def test_bag_means_of_cut_bags_give_the_fit_in_memory(problem, method, weighted)
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("share", 0.123, "several proportions in .18"),
-        ("share", np.nan, "several proportions in .18"),
+        ("proportion", 0.123, "several proportions in .18"),
+        ("proportion", np.nan, "several proportions in .18"),
         ("bag", np.nan, "rows without a bag"),
         ("a", np.nan, "contains NaN"),
         ("weight", 0.0, "'weight' must have positive numbers"),

@@ -68,7 +68,7 @@ def test_a_target_says_what_it_was_made_from(data):
     assert bags.proportions.tolist() == [shares[name] for name in names]
     assert bags.sizes.tolist() == [ids.count(name) for name in names]
     assert [names[k] for k in bags.index] == ids
-    assert bags.whole.all()
+    assert bags.is_whole.all()
     assert (bags.n_bags, bags.n_instances) == (len(names), len(ids))
     random = np.random.RandomState(0)
     features, labeling = random.randn(len(ids), 2), random.choice((-1.0, 1.0), size=len(ids))
@@ -95,7 +95,7 @@ def test_slices_keep_what_is_known_of_whole_bags(take):
     assert part.proportions.tolist() == [0.5, 0.0]
     assert part.labels.tolist() == [0, 0, 0, -1]
     assert part.sizes.tolist() == [2, 2]
-    assert part.whole.all()
+    assert part.is_whole.all()
 
 
 def test_split_bags_warn_and_name_bag_splitter():
@@ -103,7 +103,7 @@ def test_split_bags_warn_and_name_bag_splitter():
     text = r"1 of 2 bags lack rows \(the first is bag 'a', with 2 of its 3 .*BagKFold"
     with pytest.warns(SplitBagWarning, match=text):
         bags = Bags.from_target(y[1:])
-    assert bags.whole.tolist() == [False, True]
+    assert bags.is_whole.tolist() == [False, True]
     assert bags.proportions.tolist() == [1 / 3, 0.5]
     assert [count.tolist() for count in bags.count_range()] == [[1, 1], [1, 1]], "the nearest count"
 
@@ -112,7 +112,7 @@ def test_split_bags_warn_and_name_bag_splitter():
 def test_a_share_of_millions_is_that_of_its_count(size):
     counts = np.random.RandomState(0).randint(size, size=1000).astype(float)
     each = np.full(1000, float(size))
-    bags = Bags.of_rows(np.arange(1000), counts / size, each, each).with_rounded_shares()
+    bags = Bags.from_rows(np.arange(1000), counts / size, each, each).round_proportions()
     assert all((ends == counts).all() for ends in bags.count_range())
 
 
@@ -133,7 +133,7 @@ def test_targets_joined_one_after_the_other_are_noticed():
 def test_rounded_shares_cost_nothing_where_a_count_meets_them(size, data):
     positives = data.draw(st.integers(0, size))
     bags = Bags.from_target(bag_target(np.zeros(size), [positives / size]))
-    rounded = bags.with_rounded_shares()
+    rounded = bags.round_proportions()
     gaps = [rounded.gaps(np.array([count]))[0] for count in range(size + 1)]
     assert gaps[positives] == 0.0
     assert np.count_nonzero(gaps) == size

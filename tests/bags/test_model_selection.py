@@ -38,7 +38,7 @@ def check_split(y, train, test):
     """Both halves are whole bags, and all instances are in one of them; the bags held out."""
     assert sorted([*train, *test]) == list(range(len(y)))
     for half in (train, test):
-        assert Bags.from_target(y[half]).whole.all()
+        assert Bags.from_target(y[half]).is_whole.all()
     return set(y["bag"][test])
 
 
@@ -187,7 +187,7 @@ def test_bag_error_is_a_mean_over_bags_or_instances(sizes, seed):
     inside = [y["bag"] == bag for bag in range(len(sizes))]
     gaps = [abs(np.mean(predicted[k] > 0) - y["proportion"][k][0]) for k in inside]
     assert bag_error(y, predicted) == pytest.approx(np.mean(gaps))
-    by_size = bag_error(y, predicted, by_size=True)
+    by_size = bag_error(y, predicted, bag_weights="size")
     assert by_size == pytest.approx(np.dot(gaps, sizes) / sum(sizes))
 
 
@@ -215,7 +215,7 @@ def test_bag_r2_and_deviance_equal_formulas_weighted_by_size(sizes, seed):
 def test_equal_proportions_have_deviance_without_r2():
     y = bag_target([0, 0, 1, 1], [0.5, 0.5])
     assert bag_deviance(y, np.full(4, 0.5)) == 0.0
-    with pytest.raises(InputError, match=r"two different proportions at least, got 2 of 0\.5"):
+    with pytest.raises(InputError, match=r"two different proportions at least; got 2 of 0\.5"):
         bag_r2_score(y, np.full(4, 0.5))
 
 
@@ -235,5 +235,8 @@ def test_two_classes_in_a_table_explain_as_much_as_positives():
     assert neg_bag_deviance_scorer(model, X, both[0]) == pytest.approx(-deviance)
     y = bag_target([0, 1, 1, 1], shares)
     model.fit(X, y)
-    for scorer, by_size in ((neg_bag_error_scorer, False), (neg_weighted_bag_error_scorer, True)):
-        assert scorer(model, X, y) == -bag_error(y, model.predict(X), by_size=by_size)
+    for scorer, name in (
+        (neg_bag_error_scorer, "uniform"),
+        (neg_weighted_bag_error_scorer, "size"),
+    ):
+        assert scorer(model, X, y) == -bag_error(y, model.predict(X), bag_weights=name)

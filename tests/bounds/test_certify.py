@@ -417,7 +417,7 @@ def test_the_interval_is_returned_when_time_is_up():
 def test_an_interruption_at_any_event_leaves_what_is_known():
     small, events = small_problem(9, (4,) * 3, 4), []
     earlier = certify(small.X, small.y, bounds="bag_moments", tol=0.5)
-    options = {"bounds": "branch_and_bound", "start": earlier.labeling}
+    options = {"bounds": "branch_and_bound", "init": earlier.labeling}
     best = certify(small.X, small.y, **options, callback=events.append)
 
     for last in range(len(events)):

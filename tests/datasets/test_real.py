@@ -140,7 +140,7 @@ def test_ballots_that_share_what_is_asked_for_are_bags(tmp_path, monkeypatch):
     assert data.bags.tolist() == [1, 1, 2, 0]
     assert data.proportions == {0: 1.0, 1: 0.0, 2: 1.0}
     for by in (("precinct",), ("v_TAX", "v_USH")):
-        with pytest.raises(InputError, match=r"by must be some of \['cd', 'voteday'"):
+        with pytest.raises(InputError, match=r"bag_columns must be some of \['cd', 'voteday'"):
             load_ballots(by)
 
 

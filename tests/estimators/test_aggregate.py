@@ -16,7 +16,7 @@ from propcvx import (
     Bags,
     bag_proportions,
     bag_target,
-    group_shares,
+    group_rates,
 )
 from propcvx.errors import IllPosedWarning, InaccurateSolutionWarning, InputError
 from propcvx.labelings.given_counts import CountLikelihood
@@ -177,6 +177,6 @@ def test_group_intervals_have_nominal_coverage():
         labels = np.where(random.uniform(size=400) < expit(X @ [1.5, 0.0] - 0.5), 1, -1)
         y = bag_target(bags, bag_proportions(labels, bags))
         model = AggregateLogisticRegression().fit(X, y)
-        shares = group_shares(y, X[:, 0] > 0, model, X, y_true=labels, n_draws=50).groups
+        shares = group_rates(y, X[:, 0] > 0, model, X, y_true=labels, n_draws=50).groups
         covered.append(shares["true"].between(shares["ci_low"], shares["ci_high"]).to_numpy())
     assert 0.75 <= np.mean(covered) <= 0.99

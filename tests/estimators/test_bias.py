@@ -68,7 +68,7 @@ def test_separable_instances_are_told_apart_whatever_the_share(share, parameters
 
 def test_zero_bias_plane_passes_through_mean():
     X, _, target = separable(0.9)
-    paper = ConvPropSVM(bias="none").fit(X, target)
+    paper = ConvPropSVM(fit_intercept=False).fit(X, target)
     assert paper.decision_function(X).mean() == pytest.approx(0.0, abs=1e-12)
-    with pytest.raises(ValueError, match=r"bias must be one of \['bags', 'none'\], got 'sort'"):
-        ConvPropSVM(bias="sort").fit(X, target)
+    with pytest.raises(ValueError, match=r"fit_intercept must be True or False; got 'bags'"):
+        ConvPropSVM(fit_intercept="bags").fit(X, target)

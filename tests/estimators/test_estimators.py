@@ -104,7 +104,7 @@ def test_mean_map_is_optimal(problem, lam, kernel):
     y = bag_target(problem.y["bag"], np.linspace(0.2, 0.7, problem.bags.n_bags))
     clf = MeanMap(lam=lam, kernel=kernel, gamma=0.5, solver_tol=1e-8)
     clf.fit(problem.X, y)
-    data, prior = TrainingData.of(clf, problem.X, y), y["proportion"].mean()
+    data, prior = TrainingData.from_arrays(clf, problem.X, y), y["proportion"].mean()
     features, weights = data.feature_map(clf).features, clf.solution_.variables["w"]
     scores = features @ weights + clf.intercept_[0]
     mean_operator = prior * clf.class_means_[0] - (1.0 - prior) * clf.class_means_[1]

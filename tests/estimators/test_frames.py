@@ -23,7 +23,7 @@ from propcvx import (
     certify,
     check_fit,
     fit_grid,
-    group_shares,
+    group_rates,
     plotting,
 )
 from propcvx.datasets import bags_by_cluster
@@ -76,7 +76,7 @@ OTHERS = {
 
 
 def rates(given):
-    table = group_shares(Y, GROUPS, given.fitted(), given.X, n_draws=20)
+    table = group_rates(Y, GROUPS, given.fitted(), given.X, n_draws=20)
     return [table.groups[["lower_bound", "upper_bound", "estimate"]], table.cells["estimate"]]
 
 
@@ -88,7 +88,7 @@ def checked(given):
 
 CALLS = {
     "predict_proba": lambda given: given.fitted().predict_proba(given.X),
-    "group_shares": rates,
+    "group_rates": rates,
     "check_fit": checked,
     "certify": lambda given: certify(given.numbers, Y, 0.01, time_limit=5.0).labeling,
     "fit_grid": lambda given: [

@@ -30,7 +30,7 @@ def test_the_rest_of_a_cut_bag_has_a_share():
     with pytest.warns(SplitBagWarning):
         apart = Bags.from_target(y[:4]).isolate_known_labels()
     assert apart.proportions.tolist() == [0.0, 1.0, 1.0], "clipped: 1 of 4 less 2"
-    assert apart.whole.tolist() == [False, True, True]
+    assert apart.is_whole.tolist() == [False, True, True]
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
@@ -63,5 +63,5 @@ def test_a_rest_without_positives_has_the_share_zero(size):
         known = np.repeat([1, -1, 0], [positives, 1, size - positives - 1])
         for labels, share in ((known, positives / size), (-known, 1.0 - positives / size)):
             bags = Bags.from_target(bag_target(np.zeros(size, int), [share], labels=labels))
-            rest = bags.with_rounded_shares().isolate_known_labels().proportions[0]
+            rest = bags.round_proportions().isolate_known_labels().proportions[0]
             assert rest == float(labels[0] < 0)

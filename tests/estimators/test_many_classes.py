@@ -122,4 +122,4 @@ def test_bag_error_of_classes():
     y = bag_target(["a", "a", "b"], ROWS)
     assert bag_error(y, ["x", "y", "z"]) == 0.0
     assert bag_error(y, ["x", "x", "z"]) == 0.25
-    assert bag_error(y, ["x", "x", "z"], by_size=True) == pytest.approx(1 / 3)
+    assert bag_error(y, ["x", "x", "z"], bag_weights="size") == pytest.approx(1 / 3)

@@ -15,7 +15,7 @@ from propcvx.errors import IllPosedWarning
 from propcvx.estimators.second_moments import pooled_covariances, sign_of
 from propcvx.programs import second_moments
 from propcvx.solvers import solve
-from propcvx.svm.training import weighted
+from propcvx.svm.training import set_weights
 
 SPREAD = np.array([[2.0, 0.5, 0.0], [0.0, 1.0, 0.3], [0.2, 0.0, 0.5]])
 """A root of the covariance within both classes."""
@@ -44,7 +44,7 @@ def test_the_expectation_of_a_covariance_is_that_of_the_model(positives, weights
     covariances = []
     for labeling, which in product(labelings, product((0, 1), repeat=4)):
         rows = np.array([points[y][i] for y, i in zip(labeling, which, strict=True)])
-        bags = weighted(Bags.from_target(bag_target(np.zeros(4), [positives / 4])), weights)
+        bags = set_weights(Bags.from_target(bag_target(np.zeros(4), [positives / 4])), weights)
         inside, between, _ = pooled_covariances(rows, bags)
         covariances.append(inside[0])
     share, (positive, negative) = positives / 4, (points[1], points[-1])
@@ -155,7 +155,7 @@ def test_correlated_proportions_determine_sign():
     many = Bags.from_target(bag_target(bags, shares))
     for sign in (1.0, -1.0):
         told = sign_of(sign * (shares[bags] - shares.mean() + 0.1 * noise), many)
-        assert told == (sign, "shares")
+        assert told == (sign, "proportions")
     assert sign_of(noise, many)[1] == "skewness"
 
 

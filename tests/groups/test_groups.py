@@ -22,7 +22,7 @@ from propcvx import (
     MeanMap,
     bag_proportions,
     bag_target,
-    group_shares,
+    group_rates,
 )
 from propcvx.errors import IllPosedWarning, InputError, PropCVXWarning
 from propcvx.groups import estimates
@@ -64,7 +64,7 @@ def test_bounds_are_those_of_a_list(kind, seed):
     n, epsilon = len(problem.y), 0.3 * (seed % 2)
     code, numbers = in_groups(seed, n), WEIGHTS[kind](np.random.RandomState(seed), n)
     given = None if kind == "none" else numbers
-    shares = group_shares(problem.y, code, sample_weight=given, epsilon=epsilon)
+    shares = group_rates(problem.y, code, sample_weight=given, epsilon=epsilon)
     table = pd.concat([shares.groups, shares.cells])
     cells = Cells.from_groups(code, None, problem.bags, given)
     feasible = FeasibleLabelings.from_bags(problem.bags, epsilon)
@@ -85,15 +85,15 @@ MODEL, CODE = clone(MEAN_MAP).fit(X, Y), np.digitize(X[:, 0], np.quantile(X[:, 0
 
 
 def test_labeling_estimates_inside_bounds():
-    table = group_shares(Y, CODE, LABELS, y_true=LABELS).groups
+    table = group_rates(Y, CODE, LABELS, y_true=LABELS).groups
     np.testing.assert_array_equal(table.estimate, table["true"])
-    whole = group_shares(Y, CODE, MODEL, X)
+    whole = group_rates(Y, CODE, MODEL, X)
     for table in (whole.groups, whole.cells):
         assert (table.estimate >= table.lower_bound - 1e-6).all()
         assert (table.estimate <= table.upper_bound + 1e-6).all()
     total = (whole.groups.n * whole.groups.estimate).sum()
     assert total == pytest.approx(float((LABELS > 0).sum()), abs=1e-4)
-    of_classes = group_shares(Y, LABELS > 0, MODEL, X).groups.estimate
+    of_classes = group_rates(Y, LABELS > 0, MODEL, X).groups.estimate
     assert of_classes[True] > of_classes[False] + 0.2
 
 
@@ -104,7 +104,7 @@ def test_labeling_estimates_inside_bounds():
 def with_interval(request):
     """Of a classifier that is fitted to drawn bags, and of one that has a posterior."""
     model = clone(request.param).fit(X, Y)
-    return model, group_shares(Y, CODE, model, X, n_draws=20)
+    return model, group_rates(Y, CODE, model, X, n_draws=20)
 
 
 def equal(first, second, atol=1e-6):
@@ -117,13 +117,13 @@ def test_an_interval_is_inside_the_bounds_and_the_same_again(with_interval):
         assert (table.lower_bound <= table.ci_low).all()
         assert (table.ci_low <= table.ci_high).all()
         assert (table.ci_high <= table.upper_bound).all()
-    wider = group_shares(Y, CODE, model, X, n_draws=20, level=0.98)
+    wider = group_rates(Y, CODE, model, X, n_draws=20, level=0.98)
     assert (wider.groups.ci_low <= answer.groups.ci_low).all()
-    half = group_shares(Y, CODE, model, X, n_draws=20, level=0.5).groups
+    half = group_rates(Y, CODE, model, X, n_draws=20, level=0.5).groups
     assert (answer.groups.ci_low < half.ci_low).any()
     assert (half.ci_low < half.ci_high).any()
     with parallel_config(backend="threading"):
-        again = group_shares(Y, CODE, model, X, n_draws=20, n_jobs=2)
+        again = group_rates(Y, CODE, model, X, n_draws=20, n_jobs=2)
     pd.testing.assert_frame_equal(again.cells, answer.cells)
 
 
@@ -131,7 +131,7 @@ def test_interval_is_independent_of_bag_names(with_interval):
     model, answer = with_interval
     names = np.array(["f", "b", "d", "a", "c", "e"])[BAGS]
     y = bag_target(names, bag_proportions(LABELS, names))
-    other = group_shares(y, CODE, clone(model).fit(X, y), X, n_draws=20)
+    other = group_rates(y, CODE, clone(model).fit(X, y), X, n_draws=20)
     equal(other.groups, answer.groups)
     renamed = answer.cells.rename(dict(zip(BAGS.tolist(), names, strict=True)), level=1)
     equal(other.cells, renamed.sort_index())
@@ -140,7 +140,7 @@ def test_interval_is_independent_of_bag_names(with_interval):
 def test_exchanged_classes_have_the_shares_of_the_others(with_interval):
     model, answer = with_interval
     y = bag_target(BAGS, bag_proportions(-LABELS, BAGS))
-    other = group_shares(y, CODE, clone(model).fit(X, y), X, n_draws=20).groups
+    other = group_rates(y, CODE, clone(model).fit(X, y), X, n_draws=20).groups
     for mine, its in (
         ("lower_bound", "upper_bound"),
         ("estimate", "estimate"),
@@ -154,22 +154,22 @@ def test_drawn_bags_keep_their_weights_and_known_labels():
     y["label"] = (LABELS > 0) & (BAGS > 0)  # bag 0 tells that 0 is not a negative
     weights = dict(zip(ids.tolist(), 10.0 ** -np.arange(len(ids)), strict=True))
     model = InvCal(bag_weights=weights).fit(X, y)
-    table = group_shares(y, CODE, model, X, n_draws=20).groups
+    table = group_rates(y, CODE, model, X, n_draws=20).groups
     renumbered = dict(zip(ids[::-1].tolist(), weights.values(), strict=True))
     other = y.copy()
     other["bag"] = len(ids) - 1 - BAGS
     fitted = InvCal(bag_weights=renumbered).fit(X, other)
-    equal(group_shares(other, CODE, fitted, X, n_draws=20).groups, table)
+    equal(group_rates(other, CODE, fitted, X, n_draws=20).groups, table)
     listed = InvCal(bag_weights=list(weights.values())).fit(X, y)
     with pytest.raises(InputError, match="bag_weights must be keyed by bag id"):
-        group_shares(y, CODE, listed, X, n_draws=20)
+        group_rates(y, CODE, listed, X, n_draws=20)
 
 
 def test_two_class_table_has_second_class_intervals():
     yes = bag_proportions(LABELS, BAGS)
     shares = {bag: {"no": 1.0 - share, "yes": share} for bag, share in yes.items()}
     plain, table = (
-        group_shares(y, CODE, clone(MEAN_MAP).fit(X, y), X, n_draws=20)
+        group_rates(y, CODE, clone(MEAN_MAP).fit(X, y), X, n_draws=20)
         for y in (Y, bag_target(BAGS, shares))
     )
     equal(table.groups, plain.groups)
@@ -178,7 +178,7 @@ def test_two_class_table_has_second_class_intervals():
 def test_resample_keeps_number_of_proportions():
     y = Y.copy()
     y["proportion"][BAGS > 1] = np.nan
-    table = group_shares(y, CODE, InvCal().fit(X, y), X, n_draws=40).groups
+    table = group_rates(y, CODE, InvCal().fit(X, y), X, n_draws=40).groups
     assert (table["ci_low"] <= table["ci_high"]).all()
 
 
@@ -187,13 +187,13 @@ def test_pipeline_posterior_is_of_last_step(searched):
     steps = make_pipeline(MinMaxScaler((-1, 1)), EcologicalRegression()).fit(X, Y)
     ridges = {"ecologicalregression__ridge": ["evidence"]}
     search = GridSearchCV(steps, ridges, cv=BagKFold(2)).fit(X, Y)
-    whole = group_shares(Y, CODE, search if searched else steps, X, n_draws=20)
-    last = group_shares(Y, CODE, steps[-1], steps[:-1].transform(X), n_draws=20)
+    whole = group_rates(Y, CODE, search if searched else steps, X, n_draws=20)
+    last = group_rates(Y, CODE, steps[-1], steps[:-1].transform(X), n_draws=20)
     equal(whole.groups, last.groups)
 
 
 def test_contrast_is_difference_of_rates():
-    answer = group_shares(Y, CODE, MODEL, X, y_true=LABELS, n_draws=40)
+    answer = group_rates(Y, CODE, MODEL, X, y_true=LABELS, n_draws=40)
     difference, groups = answer.contrast(0, 2), answer.groups
     for name in ("estimate", "true"):
         assert difference[name] == groups[name][0] - groups[name][2]
@@ -203,7 +203,7 @@ def test_contrast_is_difference_of_rates():
     opposite = -answer.contrast(2, 0)
     assert opposite["lower_bound"] == difference["upper_bound"]
     assert opposite["ci_low"] == pytest.approx(difference["ci_high"])
-    assert "ci_low" not in group_shares(Y, CODE, MODEL, X).contrast(0, 1)
+    assert "ci_low" not in group_rates(Y, CODE, MODEL, X).contrast(0, 1)
     with pytest.raises(InputError, match=r"among \[0, 1, 2\]; got 3"):
         answer.contrast(0, 3)
 
@@ -230,7 +230,7 @@ def test_in_columns_finds_groups(columns, groups, expected):
 
 def test_groups_outside_columns_warn():
     with pytest.warns(PropCVXWarning, match="columns of X do not determine the groups"):
-        group_shares(Y, WORDS, MODEL, X, n_draws=20)
+        group_rates(Y, WORDS, MODEL, X, n_draws=20)
 
 
 @pytest.mark.parametrize("n_done", [0, 19, 20])
@@ -247,7 +247,7 @@ def test_interruption_keeps_finished_draws(n_done):
         patch.object(estimates, "_resample", interrupted),
         pytest.warns(PropCVXWarning, match=f"from {n_done} resamples"),
     ):
-        table = group_shares(Y, CODE, MODEL, X, n_draws=40).groups
+        table = group_rates(Y, CODE, MODEL, X, n_draws=40).groups
     assert (table[["ci_low", "ci_high"]].notna() == (n_done == 20)).all(axis=None)
 
 
@@ -258,7 +258,7 @@ def test_equal_proportions_give_no_interval(model, n_bags):
     X = np.random.RandomState(0).normal(size=(40, 2))
     y = bag_target(np.arange(40) % n_bags, [0.5] * n_bags)
     with pytest.warns(IllPosedWarning, match="intervals are NaN"):
-        answer = group_shares(y, X[:, 0] > 0, model.fit(X, y), X, n_draws=20)
+        answer = group_rates(y, X[:, 0] > 0, model.fit(X, y), X, n_draws=20)
     assert answer.groups[["ci_low", "ci_high"]].isna().all(axis=None)
     assert answer.groups["estimate"].notna().all()
 
@@ -268,9 +268,9 @@ def test_which_class_is_positive_is_not_guessed():
     for names in (["reject", "approve"], [0, 1]):
         model = GaussianNB().fit(X, np.array(names)[(LABELS > 0).astype(int)])
         with pytest.raises(InputError, match=r"the classes of y, \[-1, 1\], .* got one of \["):
-            group_shares(Y, CODE, model, X)
+            group_rates(Y, CODE, model, X)
     told = GaussianNB().fit(X, LABELS)
-    assert group_shares(Y, CODE, told, X).groups["estimate"].notna().all()
+    assert group_rates(Y, CODE, told, X).groups["estimate"].notna().all()
 
 
 # Groups
@@ -280,32 +280,32 @@ def test_groups_are_a_column_several_columns_or_a_function():
     problem = small_problem(0, (4, 4), n_features=3)
     ages, sexes = list("abababab"), np.array([0, 0, 1, 1, 0, 0, 1, 1])
     frame = pd.DataFrame({"age": ages, "sex": sexes}, index=range(10, 18))
-    first = group_shares(problem.y, frame["age"])
+    first = group_rates(problem.y, frame["age"])
     assert "<pre>" in first._repr_html_()
     assert first.groups.index.name == "age"
     assert list(first.groups.index) == ["a", "b"]
     assert first.cells.index.names == ["age", "bag"]
-    both = group_shares(problem.y, frame)
+    both = group_rates(problem.y, frame)
     assert list(both.groups.index) == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
     pd.testing.assert_frame_equal(
-        group_shares(problem.y, {"age": ages, "sex": sexes}).cells, both.cells
+        group_rates(problem.y, {"age": ages, "sex": sexes}).cells, both.cells
     )
-    inside = group_shares(problem.y, lambda X: X[:, 0] > 0, X=problem.X)
+    inside = group_rates(problem.y, lambda X: X[:, 0] > 0, X=problem.X)
     assert inside.groups.n[True] == (problem.X[:, 0] > 0).sum()
 
 
 def test_table_result_names_its_class():
     names = np.where(LABELS > 0, "ok", "defect")
     y = bag_target(Y["bag"], bag_proportions(names, Y))
-    shares, plain = group_shares(y, CODE, y_true=names), group_shares(Y, CODE, y_true=LABELS)
+    shares, plain = group_rates(y, CODE, y_true=names), group_rates(Y, CODE, y_true=LABELS)
     assert str(shares) == f"Rates of 'ok'\n{plain}"
     with pytest.raises(InputError, match=r"y_true must be names of classes, \['defect', 'ok'\]"):
-        group_shares(y, CODE, y_true=LABELS)
+        group_rates(y, CODE, y_true=LABELS)
 
 
 def test_without_pandas_the_message_says_what_to_install():
     with (
         patch.dict("sys.modules", {"pandas": None}),
-        pytest.raises(InputError, match=r"group_shares needs .* pip install 'propcvx\[groups\]'"),
+        pytest.raises(InputError, match=r"group_rates needs .* pip install 'propcvx\[groups\]'"),
     ):
-        group_shares(Y, CODE)
+        group_rates(Y, CODE)

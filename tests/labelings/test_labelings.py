@@ -74,7 +74,7 @@ def posed(name, bags, draw):
 def within(bags, counts, epsilon):
     """Whether the counts of labelings are within a tolerance of the proportions that are known."""
     gaps = np.abs(counts / bags.sizes - bags.proportions)
-    return ((gaps <= epsilon + 1e-6 / bags.sizes) | ~bags.with_share).all(axis=1)
+    return ((gaps <= epsilon + 1e-6 / bags.sizes) | ~bags.has_proportion).all(axis=1)
 
 
 # The labeling step of alter-pSVM
@@ -95,8 +95,8 @@ def test_the_labeling_step_is_the_best_of_all_labelings(name, bags, data):
     rows, counts = every_labeling(bags)
     allowed = within(bags, counts, largest)
     assume(allowed.any())
-    gaps = np.where(bags.with_share, counts / bags.sizes - bags.proportions, 0.0)
-    of_bags = np.where(allowed, np.where(bags.with_share, of_gaps(gaps), 0.0) @ weights, np.inf)
+    gaps = np.where(bags.has_proportion, counts / bags.sizes - bags.proportions, 0.0)
+    of_bags = np.where(allowed, np.where(bags.has_proportion, of_gaps(gaps), 0.0) @ weights, np.inf)
     values = instance_loss.evaluate(rows, scores).sum(axis=1) + of_bags
     ties = data.draw(st.none() | arrays(st.sampled_from((-1.0, 1.0)), bags.n_instances))
     labeling = best_labeling(scores, bags, loss, weights, instance_loss=instance_loss, ties=ties)

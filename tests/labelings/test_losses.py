@@ -103,7 +103,7 @@ def test_own_convex_loss_is_accepted():
         (np.sin, cp.abs, "must be convex"),
         (np.square, cp.sqrt, "must be convex by the rules of CVXPY"),
         (np.square, lambda gap: cp.multiply(gap, gap), "convex by the rules of CVXPY"),
-        (np.square, cp.abs, "must be the same function of each value, got different values"),
+        (np.square, cp.abs, "must be the same function of each value; got different values"),
         (np.square, lambda gap: 1.0001 * cp.square(gap), "must be the same function"),
         (np.square, lambda gap: cp.sum_squares(gap), "must be the same function"),
         (np.sum, cp.sum, r"got shape \(\) for shape \(1001,\)"),

@@ -29,7 +29,7 @@ from propcvx import (
     bag_target,
     check_fit,
     fit_grid,
-    group_shares,
+    group_rates,
     plotting,
 )
 from propcvx.datasets import make_two_bags
@@ -76,10 +76,10 @@ TRUE = FeasibleLabelings.from_bags(Bags.from_target(Y), 0.0).best(X[:, 0])
 def four_groups():
     """Rates of four groups with estimates, intervals and the truth."""
     model = MeanMap(solver="logistic").fit(X, Y)
-    return group_shares(Y, np.arange(24) % 4, model, X, y_true=TRUE, n_draws=20)
+    return group_rates(Y, np.arange(24) % 4, model, X, y_true=TRUE, n_draws=20)
 
 
-UNJUDGED = group_shares(Y, np.arange(24) % 4)
+UNJUDGED = group_rates(Y, np.arange(24) % 4)
 PLAIN = fitted((3.0, None), (2.0, None), (1.5, None))
 ANNEALED = fitted((0.1, 0.01), (0.5, 0.1), (2.0, 1.0))
 PICTURES = {
@@ -158,13 +158,13 @@ def figure_one_of(names):
         ),
         (lambda: plotting.boundary(OF_THREE, X), "class"),
         (lambda: plotting.coefficients([OF_THREE], "C_p"), "class"),
-        (lambda: plotting.annealing([], X), "at least one round, got none"),
+        (lambda: plotting.annealing([], X), "at least one round; got none"),
         (
             lambda: plotting.figure_one(TWO_BAGS._replace(labels=None), []),
             "data.labels must .* None",
         ),
         (lambda: plotting.bounds_over_time([]), r"pair of heading and rows.* got \[\]"),
-        (lambda: figure_one_of("ABC"), r"1 to 2 classifiers, got \['A', 'B', 'C'\]"),
+        (lambda: figure_one_of("ABC"), r"1 to 2 classifiers; got \['A', 'B', 'C'\]"),
         (lambda: plotting.estimates_and_truth(UNJUDGED), r"got no \['estimate', 'true'\]"),
         (lambda: plotting.regularization_path([{"a": 1.0}]), "by the same names, 'C' among"),
     ],

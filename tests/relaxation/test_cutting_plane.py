@@ -265,7 +265,9 @@ def test_an_oracle_is_asked_at_no_alpha_of_zero():
 def test_intercept_is_what_centering_or_the_constant_feature_gives(kernel, intercept):
     problem = small_problem(9, sizes=(5, 6), noise=0.5)
     X = problem.X + 3.0
-    clf = accurate(kernel=kernel, intercept=intercept, bias="none", max_cuts=3).fit(X, problem.y)
+    clf = accurate(kernel=kernel, intercept=intercept, fit_intercept=False, max_cuts=3).fit(
+        X, problem.y
+    )
     K = X @ X.T if kernel == "linear" else clf.feature_map_.kernel(X, X)
     if intercept == "center":
         centering = np.eye(len(X)) - 1.0 / len(X)

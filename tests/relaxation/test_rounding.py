@@ -108,7 +108,7 @@ def test_roundings_are_eigenvector_and_mean(seed, n_labelings, n):
 @given(problem=small_problems(max_size=5, max_bags=3), max_cuts=st.sampled_from([1, 4]))
 def test_sign_is_that_of_the_smaller_bag_error_in_training(problem, max_cuts):
     planes = CuttingPlanes(max_cuts=max_cuts)
-    clf = ConvPropSVM(relaxation=planes, bias="none").fit(problem.X, problem.y)
+    clf = ConvPropSVM(relaxation=planes, fit_intercept=False).fit(problem.X, problem.y)
     scores, bags = clf.decision_function(problem.X), problem.bags
     assert proportion_error(bags, scores) <= proportion_error(bags, -scores)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from propcvx import EcologicalRegression, bag_target, group_shares
+from propcvx import EcologicalRegression, bag_target, group_rates
 from propcvx.__main__ import main
 
 DOCS = Path(__file__).resolve().parents[2] / "docs/referendum"
@@ -50,7 +50,7 @@ def test_numbers_are_those_of_python(tmp_path):
     y = bag_target(PEOPLE["district"], SHARES.set_index("district")["share_yes"])
     X = (PEOPLE[["age"]] - PEOPLE["age"].mean()) / PEOPLE["age"].std(ddof=0)
     model = EcologicalRegression().fit(X, y)
-    table = group_shares(y, PEOPLE["age"] > 60, model, X, epsilon=0.0005).groups
+    table = group_rates(y, PEOPLE["age"] > 60, model, X, epsilon=0.0005).groups
     groups = pd.read_csv(tmp_path / "out/groups.csv")
     for column in ("lower_bound", "upper_bound", "estimate"):
         assert groups[column].to_numpy() == pytest.approx(table[column].to_numpy(), abs=1e-4)

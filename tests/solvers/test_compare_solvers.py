@@ -67,7 +67,7 @@ def test_solvers_without_answer_cost_their_rows_alone(monkeypatch):
 
     def hurried(*task, seconds):
         """Give the first worker no time to begin, so that the one that hangs ends soon."""
-        with patch.object(comparison, "START", next(starts, comparison.START)):
+        with patch.object(comparison, "START_SECONDS", next(starts, comparison.START_SECONDS)):
             return in_worker(*task, seconds=seconds)
 
     monkeypatch.setattr(comparison, "in_worker", hurried)

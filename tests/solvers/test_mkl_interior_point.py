@@ -44,7 +44,7 @@ def test_mkl_interior_point_with_binary_attributes_reaches_tolerance():
     features = 2.0 * np.hstack([letters == k for k in range(3)]) - 1.0
     features -= features.mean(axis=0)
     labels = np.sign(features @ random.normal(size=150) + 0.01)
-    bound, _ = follow(Scaled.of(features, labels[None], 1000.0), 1e-8, 60)
+    bound, _ = follow(Scaled.from_cuts(features, labels[None], 1000.0), 1e-8, 60)
     assert bound.gap <= 1e-8
 
 
@@ -71,7 +71,7 @@ def test_unreached_tolerance_keeps_valid_bounds():
 @pytest.mark.parametrize("scale", [1e-6, 1.0])
 def test_mkl_interior_point_at_zero_tolerance_stops_without_warnings(C, scale, recwarn):
     features, labelings = problem(5, 30, 30, 4)
-    bound, _ = follow(Scaled.of(scale * features, labelings, C), 0.0, 60)
+    bound, _ = follow(Scaled.from_cuts(scale * features, labelings, C), 0.0, 60)
     assert bound.gap < 1e-7
     assert not recwarn.list
 

@@ -203,7 +203,7 @@ def test_newton_on_cut_equals_the_master_of_one_cut(name, C, form, spread):
 def test_order_of_solvers_for_large_one_cut():
     X, labelings = np.random.default_rng(6).normal(size=(1100, 5)), np.ones((2, 1100))
     labelings[0, X[:, 0] > 0.1 * X[:, 1]] = -1.0
-    features, _ = FeatureMap.fit(X, Kernel()).lifted("center")
+    features, _ = FeatureMap.fit(X, Kernel()).with_intercept("center")
     program = mkl_group(features, labelings[:1], 1.0)
     names = automatic(program)
     assert names[:2] == ("newton", "mkl_interior_point")
@@ -222,7 +222,7 @@ def kernel_problem(seed):
     random = np.random.default_rng(seed)
     X = random.normal(size=(120, 4))
     labeling = np.where(X[:, 0] + 0.5 * random.normal(size=120) > 0.2, 1.0, -1.0)
-    features, _ = FeatureMap.fit(X, Kernel("rbf", 0.25)).lifted("center")
+    features, _ = FeatureMap.fit(X, Kernel("rbf", 0.25)).with_intercept("center")
     return features, labeling, 100.0 ** random.uniform(-1.0, 0.0, 120)
 
 

@@ -80,7 +80,7 @@ def test_more_instances_than_a_block():
         np.testing.assert_allclose(features @ features.T, gram, atol=1e-8)
     gram = low_rank(random, n, 5)
     gram[-1, -2] = gram[-2, -1] = gram[-1, -2] + 100.0
-    with pytest.raises(InputError, match="semidefinite, got eigenvalues from -"):
+    with pytest.raises(InputError, match="semidefinite; got eigenvalues from -"):
         factored(gram)
 
 
@@ -172,8 +172,8 @@ def test_what_is_left_out_is_no_more_than_it_says(seed, apart):
     left = gram - feature_map.features @ feature_map.features.T
     assert (np.abs(left) <= 2e-10 * np.outer(size, size)).all()
     rounding = 1e-14 * gram.diagonal().max()
-    assert np.linalg.eigvalsh(left)[-1] <= feature_map.left_out + rounding
-    assert feature_map.left_out <= np.trace(left) + rounding
+    assert np.linalg.eigvalsh(left)[-1] <= feature_map.omitted_norm + rounding
+    assert feature_map.omitted_norm <= np.trace(left) + rounding
 
 
 def test_an_instance_at_a_distance_keeps_a_gaussian_kernel_semidefinite():

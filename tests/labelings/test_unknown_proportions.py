@@ -30,7 +30,7 @@ def test_none_is_no_proportion():
         y = bag_target("aab", shares)
         assert np.isnan(y["proportion"]).tolist() == [False, False, True]
         bags = Bags.from_target(y)
-        assert bags.with_share.tolist() == [True, False]
+        assert bags.has_proportion.tolist() == [True, False]
 
 
 # One bag of all instances
@@ -63,7 +63,7 @@ def test_metrics_go_by_the_bags_with_a_proportion():
     y = bag_target([0, 0, 1, 1, 1], [0.5, None])
     for rest in product((-1, 1), repeat=3):
         assert bag_error(y, [1, 1, *rest]) == 0.5
-        assert bag_error(y, [1, -1, *rest], by_size=True) == 0.0
+        assert bag_error(y, [1, -1, *rest], bag_weights="size") == 0.0
     scores = np.array([3.0, 1.0, 100.0, -50.0, 7.0])
     assert least_error_bias(scores, Bags.from_target(y)) == -2.0
     none = bag_target([0, 0], [None], [1, 0])
