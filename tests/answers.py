@@ -23,19 +23,8 @@ import propcvx
 from propcvx import programs
 
 SEEDS = (0, 1)
-ORACLES = (
-    "coordinate",
-    "coordinate_features",
-    "ascent",
-    "several",
-    "eigenvalue",
-    "sweep",
-)
-ROUNDINGS = (
-    "mean",
-    "best",
-    "polished",
-)
+ORACLES = ("coordinate", "coordinate_features", "ascent", "several", "eigenvalue", "sweep")
+ROUNDINGS = ("mean", "best", "polished")
 METHODS = {
     "MeanMap": propcvx.MeanMap(),
     "InvCal": propcvx.InvCal(),
@@ -74,9 +63,7 @@ FURTHER = {
     },
     **{
         f"conv-pSVM, {rounding}": propcvx.ConvPropSVM(
-            epsilon="rounding",
-            rounding=rounding,
-            relaxation=propcvx.CuttingPlanes(max_cuts=5),
+            epsilon="rounding", rounding=rounding, relaxation=propcvx.CuttingPlanes(max_cuts=5)
         )
         for rounding in ROUNDINGS
     },
@@ -181,10 +168,7 @@ def certified(seed):
     bags, labels = np.repeat(np.arange(4), 5), np.where(X[:, 0] > 0, 1, -1)
     y = propcvx.bag_target(bags, propcvx.bag_proportions(labels, bags))
     result = propcvx.certify(X, y, C=0.1)
-    return {
-        "bounds": [result.lower, result.upper],
-        "labeling": result.labeling.tolist(),
-    }
+    return {"bounds": [result.lower, result.upper], "labeling": result.labeling.tolist()}
 
 
 def signatures():

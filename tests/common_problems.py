@@ -5,7 +5,6 @@ import numpy as np
 
 RANDOM = np.random.RandomState(0)
 A, b = RANDOM.randn(20, 6), RANDOM.randn(20)
-RETURNS = RANDOM.uniform(0.0, 0.3, 6)
 COVARIANCE = A.T @ A / 20
 SYMMETRIC = RANDOM.randn(4, 4)
 SYMMETRIC = SYMMETRIC + SYMMETRIC.T
@@ -25,34 +24,13 @@ def nearest():
     return minimize(cp.sum_squares(x - 1), cp.sum(x) == 1)
 
 
-def lasso():
-    return minimize(cp.sum_squares(A @ (x := cp.Variable(6)) - b) + 2 * cp.norm1(x))
-
-
 def huber_regression():
     return minimize(cp.sum(cp.huber(A @ (x := cp.Variable(6)) - b, 0.5)) + cp.norm2(x))
-
-
-def portfolio_with_costs():
-    w = cp.Variable(6, bounds=[-0.5, 0.8])
-    risk = cp.norm2(np.linalg.cholesky(COVARIANCE).T @ w)
-    cost = cp.sum(cp.power(cp.abs(w - 1 / 6), 1.5))
-    return maximize(RETURNS @ w - 0.1 * cost, risk <= 0.6, cp.sum(w) == 1)
 
 
 def graphical_lasso():
     S = cp.Variable((6, 6), PSD=True)
     return minimize(cp.trace(COVARIANCE @ S) - cp.log_det(S) + 0.1 * cp.norm1(S))
-
-
-def matrix_completion():
-    X = cp.Variable((4, 5))
-    return minimize(cp.normNuc(X), cp.multiply(np.eye(4, 5), X) == np.eye(4, 5), X[0, 1] == 0.5)
-
-
-def maximum_entropy():
-    p = cp.Variable(8)
-    return maximize(cp.sum(cp.entr(p)), cp.sum(p) == 1, np.arange(8) @ p <= 2)
 
 
 def exponential_cones():
@@ -80,8 +58,7 @@ def complex_signal():
 COMMON = {
     problem.__name__: problem
     for problem in (
-        *(lasso, huber_regression, portfolio_with_costs, graphical_lasso, matrix_completion),
-        *(maximum_entropy, exponential_cones, power_cones, cones_without_relations),
-        complex_signal,
+        *(huber_regression, graphical_lasso, exponential_cones, power_cones),
+        *(cones_without_relations, complex_signal),
     )
 }

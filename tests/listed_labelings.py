@@ -5,7 +5,6 @@ from itertools import product
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
-from sklearn.metrics.pairwise import rbf_kernel
 
 from propcvx import Bags, bag_target
 from propcvx.labelings.losses import HINGE
@@ -60,11 +59,3 @@ def step_values(rows, counts, scores, bags, loss, weights):
     values = HINGE.evaluate(rows, scores).sum(axis=1)
     values += loss.of_differences(bags, bags.gaps(counts)) @ weights
     return np.where(((counts < lower) | (counts > upper)).any(axis=1), np.inf, values)
-
-
-def centered_features(X, kernel, gamma):
-    """Features whose inner products are those of the kernel, less their mean."""
-    if kernel == "rbf":
-        values, vectors = np.linalg.eigh(rbf_kernel(X, gamma=gamma))
-        X = vectors * np.sqrt(np.maximum(values, 0.0))
-    return X - X.mean(axis=0)

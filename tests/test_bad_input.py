@@ -97,6 +97,7 @@ class WithoutProbabilities(ClassifierMixin, BaseEstimator):
 LONG = np.linspace(0.1, 0.9, 10_000).tolist()
 ONES, TWO = np.ones(8), [[0.0], [1.0]]
 DUAL = svm_dual(X).set(**svm_dual_parameters(np.tile([-1.0, 1.0], 4), 1.0))
+LOOSE = {"y": ONES, "lower": -ONES, "upper": ONES}
 MEAN_MAP = MeanMap().fit(X, Y)
 TABLE = bag_target(IDS, [{"x": 0.5, "y": 0.5}, {"x": 0.25, "y": 0.75}])
 FRAME = pd.DataFrame({"id": IDS, "label": 0, "x": X[:, 0]})
@@ -164,6 +165,7 @@ REFUSED = [
     (lambda: conv([0.1, 1.1]).fit(X, Y), "epsilon must be .*, or one for each of the 2 bags"),
     (lambda: conv({"a": 0.1}).fit(X, Y), r"epsilon must name every bag; got none of \['b'\]"),
     (lambda: AlterPropSVM(proportion_loss=constraint([0.1])).fit(X, Y), "epsilon must be"),
+    (lambda: conv().fit(X, bag_target(IDS, [0.3, 1.0])), r"0\.3 \* 4 = 1\.2 .* nearest 1/4"),
     (lambda: replace(FALLING, dead_zone="sampling"), "must not fall from 0"),
     (lambda: AlterPropSVM(solver="newton", solver_options={"max": 1}).fit(X, Y), "options .'max'"),
     (lambda: AlterPropSVM(init=[]).fit(X, Y), "init must name at least one start"),
@@ -175,7 +177,9 @@ REFUSED = [
     (lambda: MEAN_MAP.score(X, ["yew"] * 8), "y must"),
     (lambda: InvCal().fit(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
     (lambda: conv().fit(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
+    (lambda: AlterPropSVM(init=ONES).fit(X, THIRDS), "two classes"),
     # relaxations and certificates
+    (lambda: certify(X, THIRDS, bounds="enumeration"), "two classes"),
     (relaxed(MixedInteger(time_limit=0)), "time_limit must be a finite number above 0"),
     (relaxed(Diffrac(max_order=6)), r"order \d+ is above max_order=6; .*'cutting_planes'"),
     (relaxed(CuttingPlanes(oracle=partial(SemidefiniteOracle, max_order=6))), "above max_order=6"),
@@ -205,6 +209,10 @@ REFUSED = [
     (lambda: solve(DUAL, "newton", max_itr=3), "'max_itr'.*you mean 'max_iter'"),
     (lambda: psvm(X, Bags.from_target(Y), 1.0, ONES[:2], FALLING, value=-1), "value must be"),
     (lambda: solve(svm_dual(X), "clarabel"), r"parameters without a value, \['y', 'lo"),
+    (lambda: DUAL.with_objective(cp.Minimize(-cp.square(named("z")))), "(?s)not convex.*DCP.* -"),
+    (lambda: DUAL.with_constraints(a=named("z") * named("u") <= 1), "(?s)not convex.*DCP.*a: z"),
+    (lambda: solve(svm_dual(X).set(**LOOSE), "libsvm"), "needs .* svm_dual_parameters"),
+    (lambda: solve(svm_dual(X, bias=False).set(**LOOSE), "liblinear"), "svm_dual_parameters"),
     (lambda: solve(DUAL, []), "solver must name at least one solver"),
     (lambda: solve(DUAL, tol=0.0), "tol must be"),
     (lambda: solve(DUAL, ["clarabel", "scip"]), "'scip' cannot"),
@@ -233,6 +241,7 @@ REFUSED = [
     (lambda: group_rates(Y, [None, *IDS[1:]]), r"groups must not be missing; got .* at row 0"),
     (lambda: group_rates(Y, pd.Categorical(IDS, list("abc"))), r"got none of \['c'\]"),
     (lambda: group_rates(Y, lambda X: X[:, 0] > 0), "X must be given; got None"),
+    (lambda: group_rates(THIRDS, IDS), "class"),
     (lambda: group_rates(ONES, IDS), "y must be a bag target; got ndarray"),
     (lambda: rates(ONES[:5]), r"labels must have one entry per instance \(8\)"),
     (lambda: rates(0 * ONES), "estimator must have the proportions of the bags"),

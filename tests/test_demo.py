@@ -1,14 +1,9 @@
 """The command line, and the demo through it."""
 
-import io
 import re
-import runpy
-import sys
-from contextlib import redirect_stdout
 
 import pytest
 
-import propcvx
 from propcvx import demo
 from propcvx.__main__ import main
 from propcvx.errors import SolverError
@@ -19,31 +14,16 @@ PAPER = ("MeanMap", "InvCal", "alter-pSVM", "conv-pSVM")
 REAL = ("EcologicalRegression", *PAPER, demo.SUPERVISED)
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """What was printed, and the folder of the pictures."""
-    folder = tmp_path_factory.mktemp("demo") / "made" / "on the way"
-    with redirect_stdout(io.StringIO()) as printed:
-        assert main(["demo", "--output", str(folder)]) == 0
-    return printed.getvalue(), folder
-
-
-def table_rows(text):
-    """The name and the cells of each line of a method."""
-    answer = re.findall(rf"^({'|'.join(REAL)}) +(\d.*)$", text, re.MULTILINE)
-    return [(name, cells.split()) for name, cells in answer]
-
-
-def test_demo_draws_pictures(run):
-    text, folder = run
+def test_demo_draws_pictures_reproduces_figure_one_and_learns(tmp_path, capsys):
+    folder = tmp_path / "made" / "on the way"
+    assert main(["demo", "--output", str(folder)]) == 0
+    text = capsys.readouterr().out
     for name in ("figure1.png", "breast_cancer.png"):
         assert str(folder / name) in text
         assert (folder / name).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-
-
-def test_demo_reproduces_figure_one_and_learns_real_data(run):
-    names, rows = zip(*table_rows(run[0]), strict=True)
-    assert names == (*PAPER, *REAL)
+    lines = re.findall(rf"^({'|'.join(REAL)}) +(\d.*)$", text, re.MULTILINE)
+    assert [name for name, _ in lines] == [*PAPER, *REAL]
+    rows = [cells.split() for _, cells in lines]
     assert [row[:2] for row in rows[:4]] == [["0.0%", "0.200"]] * 2 + [["100.0%", "0.000"]] * 2
     assert rows[3][2:] == ["proved", "optimal"]
     for accuracy, error in rows[4:]:
@@ -83,10 +63,3 @@ def test_invalid_arguments_print_usage(arguments, message, capsys):
     assert (exit_.value.code, printed.out) == (2, "")
     assert "usage:" in printed.err
     assert message in printed.err
-
-
-def test_module_runs_as_the_command(capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["propcvx", "--version"])
-    with pytest.raises(SystemExit):
-        runpy.run_module("propcvx", run_name="__main__")
-    assert capsys.readouterr().out.strip() == f"propcvx {propcvx.__version__}"

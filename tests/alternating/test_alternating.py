@@ -30,7 +30,6 @@ from propcvx.labelings.feasible import FeasibleLabelings, best_labeling, random_
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import margin_classifier, psvm, svm_primal
 from propcvx.solvers import Solve, solve
-from propcvx.svm.kernels import FeatureMap, Kernel
 from propcvx.svm.problem import PropSVM
 from propcvx.svm.step import Separator, SVMStep
 
@@ -166,7 +165,7 @@ SCIP_TOLERANCE = 1e-4
 @pytest.mark.thorough
 def test_alternation_never_beats_exact_optimum():
     pytest.importorskip("pyscipopt")
-    annealed, either = 0, 0
+    reached = 0
     for loss, (seed, sizes) in EXACT:
         problem = small_problem(seed, sizes, known=0.2 if seed == 1 else 0.0)
         weights = np.full(len(sizes), 2.0)
@@ -174,16 +173,14 @@ def test_alternation_never_beats_exact_optimum():
         exact = solve(program, "scip", tol=1e-6, residuals=False)
         best = np.where(exact.variables["z"] > 0.5, 1.0, -1.0)
         options = {"C_p": 2.0, "proportion_loss": loss, "solver_tol": 1e-6}
-        with_annealing = fitted(problem, init="random", n_init=5, **options)
+        annealed = fitted(problem, init="random", n_init=3, **options)
         options |= {"init": ["random", best], "n_init": 10, "annealing": False}
         *without, stayed = fitted(problem, **options).init_objectives_
-        objectives = np.append(with_annealing.init_objectives_, without)
+        objectives = np.append(annealed.init_objectives_, without)
         assert objectives.min() >= exact.value - SCIP_TOLERANCE, (loss, seed)
         assert stayed == pytest.approx(exact.value, abs=SCIP_TOLERANCE), (loss, seed)
-        reached = objectives <= exact.value + SCIP_TOLERANCE
-        annealed, either = annealed + reached[:5].any(), either + reached.any()
-    assert annealed >= 1
-    assert either >= len(EXACT) // 2
+        reached += objectives.min() <= exact.value + SCIP_TOLERANCE
+    assert reached >= len(EXACT) // 2
 
 
 # --- restarts ---------------------------------------------------------------------------------
@@ -239,16 +236,6 @@ def test_start_from_a_method_is_start_from_its_labels(name, method, kernel):
         assert clf.objective_ == pytest.approx(wanted.objective_, abs=1e-9)
         np.testing.assert_array_equal(clf.transduction_, wanted.transduction_)
     assert not hasattr(method, "intercept_")
-
-
-def test_known_labels_override_given_ones():
-    problem = small_problem(9, sizes=(6, 6), known=0.5)
-    known = problem.bags.labels != 0
-    assert 0 < known.sum() < len(known)
-    labels = np.where(known, problem.labels, -problem.labels)
-    clf, wanted = (fit_from(problem, init) for init in (-problem.labels, labels))
-    np.testing.assert_array_equal(clf.transduction_[known], problem.labels[known])
-    assert clf.history_.objectives == wanted.history_.objectives
 
 
 def test_of_several_kinds_of_start_the_smallest_objective_wins():
@@ -378,35 +365,10 @@ def value_of(separator, labeling, C):
     return 0.5 * separator.weights @ separator.weights + C * losses
 
 
-def best_weights(features, labeling, C, tol=1e-9):
+def best_weights(features, labeling, C):
     """By another solver."""
     program = svm_primal(features).set(y=labeling, C=C)
-    return solve(program, "clarabel", tol=tol, residuals=False, warn=False).variables["w"]
-
-
-FEATURES = {
-    "plain": lambda X: X,
-    "unequal scales": lambda X: X * [1.0, 1e-2, 30.0, 0.1],
-    "rbf": lambda X: FeatureMap.fit(X, Kernel("rbf", gamma=0.5)).features,
-}
-
-
-@pytest.mark.parametrize("kind", FEATURES)
-@pytest.mark.parametrize("n", [20, 120])
-@pytest.mark.parametrize("solver", ["auto", "newton"])
-def test_the_svm_step_is_as_good_as_another_solver(solver, kind, n):
-    random = np.random.RandomState(n)
-    F = FEATURES[kind](random.randn(n, 4))
-    separable = np.sign(F[:, 0] + 0.7 * F[:, 1:3].sum(axis=1))
-    labelings = (random.choice([-1.0, 1.0], n), separable, np.where(np.arange(n) < 3, 1.0, -1.0))
-    step = SVMStep(F, Solve(solver, tol=1e-6))
-    for labeling, C in product(labelings, [1e-6, 1e-3, 1.0, 1e3, 1e6]):
-        separator = step(labeling, C)
-        scores = F @ separator.weights + separator.bias
-        np.testing.assert_allclose(separator.scores, scores, atol=1e-9 * np.abs(scores).max())
-        planes = best_weights(F, labeling, C), np.zeros(F.shape[1])
-        best = min(svm_value(F, labeling, C, weights) for weights in planes)
-        assert value_of(separator, labeling, C) <= (1.0 + 2e-6) * best, (C, labeling)
+    return solve(program, "clarabel", tol=1e-10, residuals=False, warn=False).variables["w"]
 
 
 ON_AXES = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.5, 0.5], [-0.5, -0.5]])
@@ -445,12 +407,15 @@ def test_starts_from_planes_that_are_zero_go_both_ways():
 
 @pytest.mark.parametrize("gap", [1e-3, 1e-6])
 @pytest.mark.parametrize("solver", ["libsvm", "newton", "piqp"])
-def test_the_gap_of_a_separator_holds(solver, gap):
+@pytest.mark.parametrize("C", [1e-4, 2.0, 1e2])
+def test_the_gap_of_a_separator_holds(C, solver, gap):
     problem = small_problem(3, sizes=(30, 30), noise=2.0)
     labeling = problem.labels.astype(float)
-    separator = SVMStep(problem.X, Solve(solver, gap))(labeling, 2.0)
-    primal = value_of(separator, labeling, 2.0)
-    best = svm_value(problem.X, labeling, 2.0, best_weights(problem.X, labeling, 2.0, tol=1e-10))
+    separator = SVMStep(problem.X, Solve(solver, gap))(labeling, C)
+    scores = problem.X @ separator.weights + separator.bias
+    np.testing.assert_allclose(separator.scores, scores, atol=1e-9 * np.abs(scores).max())
+    primal = value_of(separator, labeling, C)
+    best = svm_value(problem.X, labeling, C, best_weights(problem.X, labeling, C))
     assert primal <= best + separator.gap + 1e-7 * best
     assert separator.gap <= gap * primal
 

@@ -25,18 +25,6 @@ def last_svm_excess(fitted, X):
     return primal / solve(program, "newton", tol=1e-6, residuals=False).value - 1.0
 
 
-@pytest.mark.benchmark(group="cod-rna.t, bags of 2,048")
-@pytest.mark.parametrize("side", ["alter-pSVM", "LinearSVC"])
-def test_many_instances(benchmark, quick, real, side):
-    X, labels = real("cod-rna.t")
-    if side == "LinearSVC":
-        benchmark.pedantic(linear_svc, (X, labels))
-        return
-    model = paper_alter_psvm(n_init=1 if quick else 10, random_state=0)
-    fitted = benchmark.pedantic(model.fit, (X, in_bags(labels, 8 if quick else 2048)))
-    assert last_svm_excess(fitted, X) < 1e-4
-
-
 MANY = {
     "alter-pSVM, one random start": paper_alter_psvm(n_init=1, annealing=False, random_state=0),
     "alter-pSVM": AlterPropSVM(random_state=0),

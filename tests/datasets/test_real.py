@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import hashlib
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from unittest.mock import Mock, call
@@ -12,7 +13,6 @@ import pytest
 
 from propcvx.datasets import (
     NATURAL_SETS,
-    TRUMP_FEATURES,
     bag_proportions,
     files,
     load_ballots,
@@ -48,6 +48,15 @@ PUBLISHED = {
 }
 """Instances and attributes of each set, and how many instances each class has; of two, class 1."""
 
+IN_BAGS = {
+    "contraception": (load_contraception, 60, 118),
+    "trump-2016": (load_trump_2016, 51, 4136),
+    "guatemala-prenatal": (load_guatemala_prenatal, 161, 50),
+}
+"""Loaders of bags: districts, states and communities; how many there are, and the largest."""
+
+SLOW = pytest.mark.slow
+
 ARFF = """@relation small
 @attribute color {red, green, blue}
 @attribute height integer [1,10]
@@ -60,9 +69,12 @@ red,5,democrat
 """
 
 
-@pytest.mark.parametrize("name", REAL_SETS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=SLOW if name == "cod-rna.t" else ()) for name in REAL_SETS]
+)
 def test_real_sets_are_as_published(name, data_dir):
-    X, y = load_real(name, data_home=data_dir, download=False)
+    load = IN_BAGS[name][0] if name in IN_BAGS else partial(load_real, name)
+    X, y, *bags = load(data_home=data_dir, download=False)
     varies = np.ptp(X, axis=0) > 0
     shape, counts = PUBLISHED[name]
     assert X.shape == shape
@@ -71,6 +83,10 @@ def test_real_sets_are_as_published(name, data_dir):
     assert not X[:, ~varies].any()
     assert {label: (y == label).sum() for label in counts} == counts
     assert set(y) == ({-1, 1} if len(counts) == 1 else set(counts))
+    if bags:
+        sizes = np.unique(bags[0], return_counts=True)[1]
+        assert (len(sizes), sizes.max()) == IN_BAGS[name][1:]
+        assert bags[1] == bag_proportions(y, bags[0])
 
 
 def test_negatives_are_drawn_from_all_other_classes():
@@ -78,26 +94,6 @@ def test_negatives_are_drawn_from_all_other_classes():
     drawn = [one_versus_rest(data, 2.0, seed) for seed in range(20)]
     assert all((X[y > 0, 0] == np.arange(10, 20)).all() for X, y in drawn)
     assert {x for X, y in drawn for x in X[y < 0, 0]} == {*range(10), *range(20, 30)}
-
-
-@pytest.fixture(scope="module")
-def voters(data_dir):
-    return load_trump_2016(data_home=data_dir, download=False)
-
-
-def test_bags_are_districts_states_and_communities(data_dir, voters):
-    women, births = (
-        load(data_home=data_dir, download=False)
-        for load in (load_contraception, load_guatemala_prenatal)
-    )
-    for data, n_bags, largest in ((women, 60, 118), (voters, 51, 4136), (births, 161, 50)):
-        assert len(data.proportions) == n_bags
-        assert np.unique(data.bags, return_counts=True)[1].max() == largest
-    share = voters.labels[voters.bags == "Ohio"] > 0
-    assert voters.proportions["Ohio"] == pytest.approx(share.mean())
-    age, white = (voters.X[:, TRUMP_FEATURES.index(name)] for name in ("age", "White"))
-    assert len(np.unique(age)) == 78
-    assert set(white) == {-1.0, 1.0}
 
 
 TABLES = (

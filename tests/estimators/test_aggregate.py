@@ -16,7 +16,6 @@ from propcvx import (
     Bags,
     bag_proportions,
     bag_target,
-    binary_target,
     group_rates,
 )
 from propcvx.errors import IllPosedWarning, InaccurateSolutionWarning, InputError
@@ -100,17 +99,6 @@ def test_fit_equals_independent_maximization(seed):
     assert start.fun == pytest.approx(model.objective_, rel=1e-5, abs=1e-5)
 
 
-@pytest.mark.parametrize("seed", first(12, range(20)))
-def test_gradient_equals_finite_differences(seed):
-    y = problem_of(seed)[1]
-    bags, random = Bags.from_target(y), np.random.RandomState(seed)
-    likelihood = CountLikelihood.from_bags(bags, bags, "rounding")
-    scores, direction = 2.0 * random.normal(size=len(y)), random.normal(size=len(y))
-    ends = [likelihood.value_and_means(scores + step * direction)[0] for step in (1e-5, -1e-5)]
-    slope = (likelihood.value_and_means(scores)[1] - expit(scores)) @ direction
-    assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(slope, rel=1e-6, abs=1e-7)
-
-
 @pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 @pytest.mark.parametrize("seed", first(2, range(6)))
 def test_alternating_never_decreases_and_ends_at_the_same_maximum(seed):
@@ -145,21 +133,6 @@ def test_tolerance_allows_all_counts_within_it():
     )
     assert exact.objective_ > wide.objective_ > free.objective_ == pytest.approx(0.0, abs=1e-9)
     assert_allclose(free.coef_, 0.0, atol=1e-6)
-
-
-def test_more_classes_are_each_fitted_against_the_rest():
-    random = np.random.RandomState(0)
-    names, bags = random.choice(["ash", "elm", "oak"], size=60), np.arange(60) % 10
-    X = random.normal(size=(60, 2)) + 2.0 * (names[:, None] == ["ash", "elm"])
-    table = {bag: {k: np.mean(names[bags == bag] == k) for k in set(names)} for bag in range(10)}
-    y = bag_target(bags, table)
-    model = AggregateLogisticRegression().fit(X, y)
-    each = [clone(model).fit(X, binary_target(y, k)) for k in model.classes_]
-    odds = np.column_stack([binary.predict_proba(X)[:, 1] for binary in each])
-    expected = odds / odds.sum(axis=1, keepdims=True)
-    assert_allclose(model.predict_proba(X), expected, atol=1e-6)
-    assert not hasattr(model, "sample_probabilities")
-    assert np.mean(model.predict(X) == names) > 0.7
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])

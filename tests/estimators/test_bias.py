@@ -6,14 +6,11 @@ from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from listed_labelings import SCALES, TIES, arrays, bags_of_all_kinds
-from small_problems import small_problem
 
-from propcvx import ConvPropSVM, CuttingPlanes, bag_target
+from propcvx import ConvPropSVM, bag_target
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import least_error_bias, proportion_error
 from propcvx.datasets import bag_proportions, random_bags
-from propcvx.relaxation import RELAXATIONS
-from propcvx.relaxation.rounding import ROUNDINGS
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
@@ -67,22 +64,6 @@ def separable(share, seed=0, n=300):
 def test_separable_instances_are_told_apart_whatever_the_share(share, parameters):
     X, y, target = separable(share)
     assert ConvPropSVM(**parameters).fit(X, target).score(X, y) >= 0.95
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        *({"relaxation": name} for name in RELAXATIONS),
-        *({"relaxation": CuttingPlanes(max_cuts=3), "rounding": name} for name in ROUNDINGS),
-    ],
-    ids=str,
-)
-def test_no_other_bias_has_a_smaller_bag_error(parameters):
-    problem = small_problem(3, (2, 3, 4), n_features=2)
-    model = ConvPropSVM(solver_tol=1e-6, **parameters)
-    scores = model.fit(problem.X, problem.y).decision_function(problem.X)
-    least = min(errors_of_all(scores, problem.bags))
-    assert proportion_error(problem.bags, scores) == pytest.approx(least, abs=1e-12)
 
 
 def test_zero_bias_plane_passes_through_mean():

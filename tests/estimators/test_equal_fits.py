@@ -134,18 +134,6 @@ def one_weight_of_all_and_a_multiple_of_C(method, C, factor):
     return (weighted, X), (of_weight(method, C * factor).fit(X, UNEQUAL), X)
 
 
-@equal(
-    {**some("inv_cal", "conv"), "alter": AlterPropSVM(init=InvCal(), annealing=False, max_iter=1)},
-    FACTORS,
-    objective=1e-4,
-    scaled=1e-2,
-)
-def almost_equal_weights_and_a_multiple_of_C(method, C, factor):
-    almost = factor * (1.0 + 1e-13 * np.arange(len(Y)))
-    weighted = of_weight(method, C).fit(X, UNEQUAL, almost)
-    return (weighted, X), (of_weight(method, C * factor).fit(X, UNEQUAL), X)
-
-
 @equal({"alter": AlterPropSVM(2.0, **ONE_START)}, rtol=1e-9)
 def one_weight_of_all_and_a_multiple_of_C_with_several_classes(method):
     y = bag_target(BAGS, bag_proportions(np.array(list("abc"))[np.arange(len(X)) % 3], BAGS))

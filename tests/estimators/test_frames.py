@@ -87,9 +87,7 @@ def checked(given):
 
 
 CALLS = {
-    "decision_function": lambda given: given.fitted().decision_function(given.X),
     "predict_proba": lambda given: given.fitted().predict_proba(given.X),
-    "score": lambda given: [given.fitted().score(given.X, Y)],
     "group_rates": rates,
     "check_fit": checked,
     "certify": lambda given: certify(given.numbers, Y, 0.01, time_limit=5.0).labeling,

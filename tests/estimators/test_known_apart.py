@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.base import clone
 from small_problems import small_problem
 
@@ -25,27 +23,6 @@ def written_out(y):
         positive = inside["proportion"][0] * len(inside) - np.sum(inside["label"] > 0)
         shares[0, int(bag)] = min(max(positive / unknown, 0.0), 1.0)
     return bag_target(ids, shares), ids
-
-
-@given(seed=st.integers(0, 2**31 - 1), off=st.sampled_from([0.0, 0.4, -0.4]))
-def test_known_labels_make_bags_written_by_hand(seed, off):
-    problem = small_problem(seed, (1, 3, 4, 5), known=0.4)
-    sizes, shares = problem.bags.sizes, problem.bags.proportions.copy()
-    shares[1:] = np.clip(shares[1:] + off / sizes[1:], 0.0, 1.0)
-    y = bag_target(problem.y["bag"], shares, problem.y["label"])
-    by_hand, _ = written_out(y)
-    apart, wanted = Bags.from_target(y).isolate_known_labels(), Bags.from_target(by_hand)
-    assert np.array_equal(apart.sizes[apart.index], wanted.sizes[wanted.index])
-    assert np.array_equal(apart.labels, problem.y["label"])
-    np.testing.assert_allclose(
-        apart.proportions[apart.index], wanted.proportions[wanted.index], atol=1e-14
-    )
-    together = apart.index[:, None] == apart.index
-    assert np.array_equal(together, wanted.index[:, None] == wanted.index)
-    whole = apart.proportions * apart.sizes
-    if off == 0.0:
-        counts = np.bincount(apart.codes, whole)
-        np.testing.assert_allclose(counts, problem.bags.proportions * sizes, atol=1e-12)
 
 
 def test_the_rest_of_a_cut_bag_has_a_share():

@@ -9,19 +9,15 @@ from methods import each_method
 from sklearn.base import clone
 
 from propcvx import (
-    AlterPropSVM,
+    AggregateLogisticRegression,
     EcologicalRegression,
     InvCal,
     bag_error,
     bag_proportions,
     bag_target,
     binary_target,
-    certify,
-    group_rates,
 )
 from propcvx.bags.targets import classes_of, is_bag_target
-from propcvx.errors import InputError
-from propcvx.plotting import boundary, coefficients
 
 ROWS = {"a": {"x": 0.5, "y": 0.5, "z": 0.0}, "b": {"x": 0.0, "y": 0.0, "z": 1.0}}
 
@@ -62,28 +58,18 @@ def test_every_form_of_a_table_gives_the_same_target(table, classes):
         assert kept.dtype.metadata == {"ids": ("a", "b"), "classes": ("x", "y", "z")}
 
 
+def test_more_than_two_classes_have_no_probabilities():
+    X, y, _ = class_problem(0)
+    with pytest.raises(AttributeError) as failure:
+        InvCal().fit(X, y).predict_proba(X)
+    assert "two classes" in str(failure.value.__cause__)
+
+
 def test_columns_without_names_are_numbered():
     y = bag_target([0, 0, 1], [[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]])
     assert classes_of(y).tolist() == [0, 1, 2]
     assert binary_target(y, 1)["proportion"].tolist() == [0.0, 0.0, 1.0]
     assert classes_of(y.astype(y.dtype.descr)).tolist() == [0, 1, 2], "no metadata"
-
-
-def test_what_is_for_two_classes_says_so():
-    X, y, _ = class_problem(0)
-    model = InvCal().fit(X[:, :2], y)
-    for call in (
-        lambda: certify(X, y, bounds="enumeration", time_limit=1.0),
-        lambda: AlterPropSVM(init=np.ones(16)).fit(X, y),
-        lambda: boundary(model, X[:, :2]),
-        lambda: coefficients([model], "C_p"),
-        lambda: group_rates(y, X[:, 0] > 0),
-    ):
-        with pytest.raises(InputError, match=r"class"):
-            call()
-    with pytest.raises(AttributeError) as failure:
-        InvCal().fit(X, y).predict_proba(X)
-    assert "two classes" in str(failure.value.__cause__)
 
 
 # --- the estimators ---------------------------------------------------------------------------
@@ -119,8 +105,13 @@ def test_each_class_is_fitted_against_the_rest(method):
     if isinstance(method, EcologicalRegression):  # all classes have one strength
         method = clone(method).set_params(ridge=0.3)
     clf = clone(method).fit(X, y)
-    for column, name in enumerate(clf.classes_):
-        first = clone(method).fit(X, binary_target(y, name))
+    binary = [clone(method).fit(X, binary_target(y, name)) for name in clf.classes_]
+    if isinstance(method, AggregateLogisticRegression):
+        odds = np.column_stack([each.predict_proba(X)[:, 1] for each in binary])
+        expected = odds / odds.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(clf.predict_proba(X), expected, atol=1e-6)
+        assert not hasattr(clf, "sample_probabilities")
+    for column, first in enumerate(binary):
         np.testing.assert_allclose(clf.coef_[column], first.coef_[0], rtol=1e-3, atol=1e-3)
         np.testing.assert_allclose(
             clf.intercept_[column], first.intercept_[0], rtol=1e-3, atol=1e-3

@@ -9,9 +9,8 @@ from effort import first
 from numpy.testing import assert_allclose, assert_array_equal
 from small_problems import all_labelings, small_problem
 
-from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
+from propcvx import ConvPropSVM, CuttingPlanes, InvCal, MeanMap, bag_target
 from propcvx.labelings.feasible import FeasibleLabelings
-from propcvx.labelings.losses import PROPORTION_LOSSES
 from propcvx.programs import mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
 
@@ -76,34 +75,6 @@ def svm_values(features, labelings, C, bias=False):
 
 def svm_value(features, labels, C, bias=False):
     return svm_values(features, [labels], C, bias)[0]
-
-
-@pytest.mark.parametrize("loss", ["absolute", "squared"])
-@pytest.mark.parametrize("C", first(1, [1.0, 1e-6, 1e3]))
-def test_alter_ends_in_a_minimum_of_the_weighted_objective(C, loss):
-    """No other labels of a bag are better for its scores, nor another plane for its labels."""
-    clf = AlterPropSVM(C, 2.0 * C, proportion_loss=loss, init="mixed", init_weight=0.0).set_params(
-        n_init=3, random_state=0, solver_tol=1e-9
-    )
-    clf.fit(X, Y, WEIGHTS)
-    bags, scores, norm = PROBLEM.bags, clf.decision_function(X), clf.coef_[0] @ clf.coef_[0]
-
-    def objective(labels, hinge):
-        gaps = bags.proportions_of(labels) - bags.proportions
-        return hinge + 2.0 * C * bags.sizes @ PROPORTION_LOSSES[loss].evaluate(gaps)
-
-    def value_of(labels):
-        losses = WEIGHTS * np.maximum(0.0, 1.0 - labels * scores)
-        return objective(labels, 0.5 * norm + C * losses.sum())
-
-    assert clf.objective_ == pytest.approx(value_of(clf.transduction_), rel=1e-6)
-    best = objective(clf.transduction_, svm_value(X, clf.transduction_, C * WEIGHTS, bias=True))
-    assert clf.objective_ == pytest.approx(best, rel=1e-5)
-    for members in bags.members:
-        for code in range(2 ** len(members)):
-            other = clf.transduction_.copy()
-            other[members] = 2.0 * (code >> np.arange(len(members)) & 1) - 1.0
-            assert value_of(other) >= clf.objective_ * (1.0 - 1e-4)
 
 
 # --- bounds -----------------------------------------------------------------------------------
@@ -198,6 +169,3 @@ def test_libsvm_with_weights_is_asked_only_for_those_that_weigh():
     answer = solve(svm_dual(F).set(**svm_dual_parameters(labels, each)), "libsvm")
     assert_array_equal(answer.variables["v"], 0.0)
     assert answer.duals["balance"] == -1.0
-
-
-# --- scikit-learn -----------------------------------------------------------------------------

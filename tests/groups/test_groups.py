@@ -122,15 +122,9 @@ def test_an_interval_is_inside_the_bounds_and_the_same_again(with_interval):
     half = group_rates(Y, CODE, model, X, n_draws=20, level=0.5).groups
     assert (answer.groups.ci_low < half.ci_low).any()
     assert (half.ci_low < half.ci_high).any()
-    again = group_rates(Y, CODE, model, X, n_draws=20)
-    pd.testing.assert_frame_equal(again.cells, answer.cells)
-
-
-def test_interval_is_independent_of_jobs(with_interval):
-    model, answer = with_interval
     with parallel_config(backend="threading"):
-        two = group_rates(Y, CODE, model, X, n_draws=20, n_jobs=2)
-    pd.testing.assert_frame_equal(two.groups, answer.groups)
+        again = group_rates(Y, CODE, model, X, n_draws=20, n_jobs=2)
+    pd.testing.assert_frame_equal(again.cells, answer.cells)
 
 
 def test_interval_is_independent_of_bag_names(with_interval):
@@ -237,23 +231,6 @@ def test_in_columns_finds_groups(columns, groups, expected):
 def test_groups_outside_columns_warn():
     with pytest.warns(PropCVXWarning, match="columns of X do not determine the groups"):
         group_rates(Y, WORDS, MODEL, X, n_draws=20)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("size", [2, 10])
-def test_posterior_interval_has_nominal_coverage(size):
-    """Where probabilities rise in a straight line: 18 of 20 times on average."""
-    held = 0
-    for seed in range(20):
-        random = np.random.RandomState(seed)
-        X, bags = random.uniform(-1.0, 1.0, size=(300, 8)), np.arange(300) // size
-        slopes = 0.2 * random.normal(size=8) / np.sqrt(8)
-        labels = np.where(random.uniform(size=300) < 0.5 + X @ slopes, 1, -1)
-        y, group = bag_target(bags, bag_proportions(labels, bags)), X[:, 0] > 0
-        model = EcologicalRegression().fit(X, y)
-        table = group_rates(y, group, model, X, y_true=labels, n_draws=40, random_state=seed)
-        held += table.groups["true"].between(table.groups.ci_low, table.groups.ci_high)[True]
-    assert held >= 15
 
 
 @pytest.mark.parametrize("n_done", [0, 19, 20])

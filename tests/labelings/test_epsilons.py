@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.base import clone
 from small_problems import all_labelings as feasible_labelings
-from small_problems import small_problem, svm_values
+from small_problems import svm_values
 
 from propcvx import (
     AlterPropSVM,
@@ -25,19 +25,9 @@ from propcvx.labelings.losses import constraint, epsilon_insensitive
 NAMES = ["x", "y", "z"]
 
 
-def noisy(seed, sizes=(3, 4, 2), known=0.3):
-    """A small problem with noise in its proportions, and a tolerance of each that allows it."""
-    problem, random = small_problem(seed, sizes, known=known), np.random.RandomState(seed)
-    truth = problem.bags.proportions
-    shares = np.clip(truth + random.uniform(-0.4, 0.4, size=3) / problem.bags.sizes, 0.0, 1.0)
-    ids = np.array(NAMES)[problem.y["bag"]]
-    y = bag_target(ids, shares, problem.y["label"])
-    widths = np.abs(truth - shares) + random.uniform(0.0, 0.4, size=3)
-    return problem.X, y, np.minimum(widths, 1.0)
-
-
 def test_tolerances_may_be_keyed_by_bag():
-    bags, widths = Bags.from_target(noisy(0)[1]), np.array([0.2, 0.3, 0.6])
+    bags = Bags.from_target(bag_target("xxxyyyyzz", [0.4, 0.5, 0.6]))
+    widths = np.array([0.2, 0.3, 0.6])
     listed, by_id = bags.count_range(widths), dict(zip(NAMES, widths, strict=True))
     for epsilon in (widths.tolist(), by_id, pd.Series(by_id)[["z", "x", "y"]]):
         assert np.array_equal(bags.count_range(epsilon), listed)

@@ -10,14 +10,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from small_problems import best_bias
 
-from propcvx import Bags, bag_target
 from propcvx.errors import InputError
 from propcvx.labelings.losses import (
     HINGE,
     INSTANCE_LOSSES,
     ProportionLoss,
     best_regression_bias,
-    constraint,
 )
 
 SCORES = st.sampled_from([-3.0, -1.0, 0.0, 1.0, 3.0]) | st.floats(-10, 10)
@@ -53,32 +51,6 @@ def test_best_bias_is_middle_of_optima(problem):
     flat = breakpoints[costs <= costs.min() + 1e-9]
     if len(set(labeling)) == 2:
         assert b == pytest.approx((flat.min() + flat.max()) / 2, abs=1e-6)
-
-
-@pytest.mark.parametrize("label", [-1.0, 1.0])
-@given(scores=st.lists(SCORES, min_size=1, max_size=8))
-def test_the_bias_of_one_class_just_loses_nothing(label, scores):
-    scores = np.array(scores)
-    b = best_bias(np.full_like(scores, label), scores)
-    margins = label * (scores + b)
-    assert margins.min() == pytest.approx(1.0)
-
-
-# Losses on proportions
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "allowed"),
-    [(0.0, [2]), (0.25, [1, 2, 3]), (1.0, [0, 1, 2, 3, 4]), ("rounding", [2])],
-)
-def test_a_constraint_is_infinite_outside_of_its_tolerance(epsilon, allowed):
-    bags = Bags.from_target(bag_target([0, 0, 0, 0], [0.5]))
-    (cost,) = constraint(epsilon).costs(bags, np.ones(1))
-    assert np.flatnonzero(cost == 0.0).tolist() == allowed
-    assert (np.delete(cost, allowed) == np.inf).all()
-    for count, value in enumerate(cost):
-        labeling = np.where(np.arange(4) < count, 1.0, -1.0)
-        assert constraint(epsilon).total(bags, np.ones(1), labeling) == value
 
 
 # The best bias of a regression

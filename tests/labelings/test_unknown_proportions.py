@@ -5,18 +5,13 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from effort import first
-from listed_labelings import centered_features
 from methods import each_method
 from sklearn.base import clone
 from sklearn.svm import SVC
-from small_problems import small_problem, svm_values
+from small_problems import small_problem
 
-from propcvx import AlterPropSVM, Bags, ConvPropSVM, CuttingPlanes, bag_error, bag_target, certify
+from propcvx import AlterPropSVM, Bags, bag_error, bag_target
 from propcvx.bags.metrics import least_error_bias
-from propcvx.labelings.losses import constraint
-from propcvx.programs import svm_dual, svm_dual_parameters
-from propcvx.solvers import solve
 
 
 def partly_known(seed, sizes=(3, 4, 2), without=(1,), known=0.3, n_features=2):
@@ -26,12 +21,6 @@ def partly_known(seed, sizes=(3, 4, 2), without=(1,), known=0.3, n_features=2):
     shares[list(without)] = None
     y = bag_target(problem.y["bag"], shares, problem.y["label"])
     return problem.X, y, problem.labels
-
-
-def value_with_bias(X, labeling, C):
-    """The SVM value of a labeling, with a bias, from the dual program."""
-    dual = svm_dual(X).set(**svm_dual_parameters(labeling, C))
-    return solve(dual, "newton", tol=1e-9).value
 
 
 def test_none_is_no_proportion():
@@ -45,39 +34,6 @@ def test_none_is_no_proportion():
 
 
 # One bag of all instances
-
-
-@pytest.mark.parametrize(
-    ("seed", "kernel", "C"), first(1, [(1, "linear", 1.0), (0, "linear", 1e6), (1, "rbf", 1e2)])
-)
-def test_large_margin_clustering_is_one_bag_of_all(seed, kernel, C):
-    """Compared with all labelings in which neither cluster exceeds half by the tolerance."""
-    X, epsilon = small_problem(seed, (6,), noise=0.5).X, 0.2
-    features, options = centered_features(X, kernel, 0.5), {"kernel": kernel, "gamma": 0.5}
-    y = bag_target(np.zeros(6), [0.5])
-    half = (np.array([1.0, *rest]) for rest in product((-1.0, 1.0), repeat=5))
-    balanced = [each for each in half if abs(np.mean(each)) <= 2 * epsilon]  # or minus one of these
-    certified = certify(X, y, C, epsilon=epsilon, tol=1e-7, **options)
-    best = svm_values(features, balanced, C).min()
-    assert certified.proved_optimal
-    assert certified.upper == pytest.approx(best, rel=1e-6)
-    conv = ConvPropSVM(C, epsilon, relaxation=CuttingPlanes(oracle="exhaustive"), **options).fit(
-        X, y
-    )
-    assert conv.bounds_.lower <= best * (1 + 1e-6)
-    assert conv.bounds_.upper >= best * (1 - 1e-6)
-    assert abs(np.mean(conv.transduction_)) <= 2 * epsilon
-    alter = AlterPropSVM(
-        C,
-        proportion_loss=constraint(epsilon),
-        init="random",
-        n_init=10,
-        random_state=0,
-        solver_tol=1e-9,
-        **options,
-    ).fit(X, y)
-    best = min(value_with_bias(features, each, C) for each in balanced)
-    assert alter.objective_ == pytest.approx(best, rel=1e-6)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])

@@ -138,6 +138,7 @@ def test_annealing_has_a_frame_for_each_round():
 
 TWO_BAGS = make_two_bags(10, random_state=0)
 THREE = np.ones((24, 3))
+OF_THREE = InvCal().fit(X, bag_target(np.arange(24) // 8, np.eye(3) / 2 + 1 / 6))
 
 
 def figure_one_of(names):
@@ -155,6 +156,8 @@ def figure_one_of(names):
             lambda: plotting.coefficients([MeanMap(kernel="rbf").fit(X, Y)], "lam"),
             "fitted with the linear kernel",
         ),
+        (lambda: plotting.boundary(OF_THREE, X), "class"),
+        (lambda: plotting.coefficients([OF_THREE], "C_p"), "class"),
         (lambda: plotting.annealing([], X), "at least one round; got none"),
         (
             lambda: plotting.figure_one(TWO_BAGS._replace(labels=None), []),

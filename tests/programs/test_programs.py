@@ -16,10 +16,8 @@ from program_cases import (
     random_values,
     with_solvers,
 )
-from small_problems import best_bias
 
 from propcvx import MeanMap, bag_target, programs
-from propcvx.labelings.losses import HINGE
 from propcvx.programs import ProblemClass
 from propcvx.solvers import solve
 
@@ -123,59 +121,6 @@ def test_integer_solution_is_feasible_and_its_solvers_agree(name, solver):
     rounded = {**solution.variables, "z": z}
     assert solution.value == pytest.approx(case.objective(**rounded), abs=1e-6)
     assert largest_violation(case, rounded) <= 1e-6
-
-
-# Dualities and the signs of duals
-
-
-@pytest.mark.parametrize("bias", [True, False])
-def test_duals_of_the_svm_primal(bias, data):
-    solution = solve(CONTINUOUS[f"svm_primal-{bias}"](data).program, "clarabel", tol=1e-10)
-    alpha = solution.duals["margin"]
-    assert alpha.min() >= -1e-7
-    assert alpha.max() <= data.C + 1e-7
-    np.testing.assert_allclose(solution.duals["slack"], data.C - alpha, atol=1e-6)
-    np.testing.assert_allclose(data.F.T @ (data.y * alpha), solution.variables["w"], atol=1e-5)
-    if bias:
-        assert data.y @ alpha == pytest.approx(0.0, abs=1e-6)
-
-
-@pytest.mark.parametrize("bias", [True, False])
-def test_svm_dual_duals_are_slacks_and_bias(bias, data):
-    case = CONTINUOUS[f"svm_dual-{bias}"](data)
-    solution = solve(case.program, "clarabel", tol=1e-10)
-    scores = data.F @ (data.F.T @ solution.variables["v"])
-    b = float(solution.duals["balance"]) if bias else 0.0
-    slack = HINGE.evaluate(data.y, scores + b)
-    beyond = np.where(data.y > 0, solution.duals["upper"], solution.duals["lower"])
-    np.testing.assert_allclose(beyond, slack, atol=1e-5)
-    w = data.F.T @ solution.variables["v"]
-    assert 0.5 * w @ w + data.C * slack.sum() == pytest.approx(solution.value, rel=1e-6)
-    if bias:
-        best = HINGE.evaluate(data.y, scores + best_bias(data.y, scores)).sum()
-        assert slack.sum() == pytest.approx(best, abs=1e-5)
-
-
-def test_duals_of_inv_cal(data):
-    primal = solve(CONTINUOUS["inv_cal_primal"](data).program, "clarabel", tol=1e-10)
-    dual = solve(CONTINUOUS["inv_cal_dual"](data).program, "clarabel", tol=1e-10)
-    a, a_star = primal.duals["below"], primal.duals["above"]
-    for slack, weights in (("xi", a), ("xi_star", a_star)):
-        assert weights.min() >= -1e-7
-        assert weights.max() <= data.C + 1e-7
-        np.testing.assert_allclose(primal.duals[slack], data.C - weights, atol=1e-6)
-    w = data.bag_means.T @ (a - a_star)
-    np.testing.assert_allclose(w, primal.variables["w"], atol=1e-5)
-    difference = dual.variables["a"] - dual.variables["a_star"]
-    np.testing.assert_allclose(data.bag_means.T @ difference, w, atol=1e-4)
-    # The bias need not be unique, so that of the dual is put into the primal problem.
-    offsets = data.bag_means @ w + dual.duals["balance"] - data.targets["target"]
-    xi = np.maximum(0.0, -offsets - data.targets["epsilon"])
-    xi_star = np.maximum(0.0, offsets - data.targets["epsilon"])
-    np.testing.assert_allclose(dual.duals["a_upper"], xi, atol=1e-5)
-    np.testing.assert_allclose(dual.duals["a_star_upper"], xi_star, atol=1e-5)
-    value = 0.5 * w @ w + data.C * (xi + xi_star).sum()
-    assert value == pytest.approx(primal.value, rel=1e-6)
 
 
 # The restricted master in its three forms

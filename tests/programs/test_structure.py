@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from program_cases import CONTINUOUS, DATA
 
-from propcvx.errors import InputError, UnsupportedSolverError
+from propcvx.errors import UnsupportedSolverError
 from propcvx.programs import Program, svm_dual, svm_dual_parameters
 from propcvx.solvers import SOLVERS, solve
 
@@ -26,22 +26,14 @@ def first_variable(program):
     return next(iter(program.variables.values()))
 
 
-def with_constraint(program):
-    return program.with_constraints(more=cp.sum_squares(first_variable(program)) <= 1e-3)
-
-
 def with_another_problem(program):
     problem = program.problem
     more = cp.sum(first_variable(program)) <= -0.01
     return replace(program, problem=cp.Problem(problem.objective, [*problem.constraints, more]))
 
 
-def with_replaced_constraint(program):
-    same = {
-        label: c.args[0] + 0.1 >> 0 if isinstance(c, cp.PSD) else c.args[0] <= c.args[1] + 0.1
-        for label, c in program.constraints.items()
-    }
-    return program.with_constraints(**dict(list(same.items())[:1]))
+def with_constraint(program):
+    return program.with_constraints(more=cp.sum_squares(first_variable(program)) <= 1e-3)
 
 
 def with_objective(program):
@@ -52,11 +44,7 @@ def with_objective(program):
     )
 
 
-CHANGES = (with_constraint, with_another_problem, with_replaced_constraint, with_objective)
-
-
-def test_there_is_a_program_for_every_specialized_solver():
-    assert {solver for _, solver in PAIRS} == set(SPECIALIZED)
+CHANGES = (with_constraint, with_another_problem, with_objective)
 
 
 @pytest.mark.parametrize(("name", "solver"), PAIRS)
@@ -81,19 +69,6 @@ def test_problem_changed_in_place_shows_in_residuals(solver):
     assert max(vars(answer.residuals).values()) > 0.1
     variant = program.with_objective(cp.Maximize(program.problem.objective.expr))
     assert max(vars(solve(variant).residuals).values()) < 1e-4
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (lambda p, v: p.with_objective(cp.Minimize(-cp.sum_squares(v))), r"minimize -\(quad_over"),
-        (lambda p, v: p.with_constraints(product=v[0] * v[1] <= 1), "product: v"),
-    ],
-)
-def test_what_is_not_convex_is_refused_by_name(change, reason):
-    program = svm_dual(np.eye(4))
-    with pytest.raises(InputError, match=r"(?s)svm_dual is not convex.*DCP.*" + reason):
-        change(program, program.variables["v"])
 
 
 def test_the_structure_has_its_own_copy_of_the_data():

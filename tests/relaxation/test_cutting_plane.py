@@ -282,56 +282,37 @@ def test_intercept_is_what_centering_or_the_constant_feature_gives(kernel, inter
 # --- what is kept when it is stopped ----------------------------------------------------------
 
 
-def failing_oracle(failure, fails_at):
-    """Exhaustive, until the call that fails."""
-    calls = count(1)
-
-    class Failing(ExhaustiveOracle):
-        def __call__(self, alpha):
-            if next(calls) == fails_at:
-                raise failure
-            return super().__call__(alpha)
-
-    return Failing
-
-
 FAILURES = {
     StopReason.INTERRUPTED: KeyboardInterrupt(),
     StopReason.SOLVER_FAILED: SolverError("no answer", "stub", "solver_error"),
 }
 
 
-@pytest.fixture
-def fit_stopped():
-    """Fit with an oracle whose n-th call fails, which is raised."""
-    problem = small_problem(12, sizes=(4, 4), n_features=3)
-
-    def fit(failure, fails_at):
-        clf = accurate(oracle=failing_oracle(failure, fails_at), max_cuts=10, tol=0.0)
-        with pytest.raises(type(failure)) as raised:
-            clf.fit(problem.X, problem.y)
-        assert raised.value is failure
-        return clf, problem
-
-    return fit
-
-
 @pytest.mark.parametrize("reason", FAILURES)
-def test_what_was_reached_is_kept_when_it_is_stopped(reason, fit_stopped):
-    clf, problem = fit_stopped(FAILURES[reason], fails_at=4)
-    whole, two = (
-        accurate(oracle="exhaustive", max_cuts=n, tol=0.0).fit(problem.X, problem.y)
-        for n in (10, 2)
+@pytest.mark.parametrize(("fails_at", "n_kept"), [(1, 0), (2, 0), (4, 2)])
+def test_what_was_reached_is_kept_when_it_is_stopped(reason, fails_at, n_kept):
+    problem, calls = small_problem(12, sizes=(4, 4), n_features=3), count(1)
+
+    class Failing(ExhaustiveOracle):
+        def __call__(self, alpha):
+            if next(calls) == fails_at:
+                raise FAILURES[reason]
+            return super().__call__(alpha)
+
+    clf, whole, part = (
+        accurate(oracle=oracle, max_cuts=n_cuts, tol=0.0)
+        for oracle, n_cuts in ((Failing, 10), ("exhaustive", 10), ("exhaustive", max(n_kept, 1)))
     )
-    assert len(whole.history_) > 2
-    assert clf.stop_reason_ is reason
-    assert clf.history_.objectives == whole.history_.objectives[:2]
-    np.testing.assert_array_equal(clf.predict(problem.X), two.predict(problem.X))
-    assert clf.bounds_ == two.bounds_
-    assert "keeps the best it had reached" in FAILURES[reason].__notes__[-1]
-
-
-@pytest.mark.parametrize("fails_at", [1, 2])
-def test_with_nothing_reached_nothing_is_kept(fails_at, fit_stopped):
-    clf, _ = fit_stopped(KeyboardInterrupt(), fails_at)
-    assert not hasattr(clf, "coef_")
+    with pytest.raises(type(FAILURES[reason])) as raised:
+        clf.fit(problem.X, problem.y)
+    assert raised.value is FAILURES[reason]
+    assert hasattr(clf, "coef_") == (n_kept > 0)
+    if n_kept:
+        whole.fit(problem.X, problem.y)
+        part.fit(problem.X, problem.y)
+        assert len(whole.history_) > n_kept
+        assert clf.stop_reason_ is reason
+        assert clf.history_.objectives == whole.history_.objectives[:n_kept]
+        np.testing.assert_array_equal(clf.predict(problem.X), part.predict(problem.X))
+        assert clf.bounds_ == part.bounds_
+        assert "keeps the best it had reached" in raised.value.__notes__[-1]

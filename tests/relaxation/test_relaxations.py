@@ -10,19 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_problems import best_value, small_problem, small_problems, without_a_share
 
-from propcvx import Bags, ConvPropSVM, CuttingPlanes, bag_target
+from propcvx import ConvPropSVM, CuttingPlanes
 from propcvx.errors import SolverError
 from propcvx.history import StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import Lifting, lifted_svm, lifted_svm_dual, square_loss_matrix
-from propcvx.relaxation import RELAXATIONS, Diffrac, Lifted, MixedInteger
-from propcvx.relaxation.lifted import ridge
+from propcvx.relaxation import Diffrac, Lifted, MixedInteger
 from propcvx.solvers import Solve, solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 
 ALL_CUTS = CuttingPlanes(oracle="exhaustive", max_cuts=100, tol=0.0)
-QUICK = [name for name in RELAXATIONS if name != "mixed_integer"]
 
 
 def posed(problem, epsilon, shareless=False):
@@ -115,35 +113,6 @@ def test_a_failure_before_the_time_is_over_is_one():
     failing = Mock(side_effect=SolverError("no answer", "stub", "solver_error"), time_limit=np.inf)
     with pytest.raises(SolverError, match="no answer"):
         MixedInteger().relax(*relaxable(0), 0.5, solve=failing)
-
-
-# --- DIFFRAC ------------------------------------------------------------------------------------
-
-
-def test_the_square_loss_of_a_labeling_is_ridge_regression():
-    (features, feasible), C = relaxable(0), 0.5
-    labeling = next(feasible.enumerate())
-    weights, value = ridge(features, labeling, C)
-    residuals = labeling - features @ weights
-    np.testing.assert_allclose(weights, 2.0 * C * features.T @ residuals)  # no slope is left
-    assert value == pytest.approx(0.5 * weights @ weights + C * residuals @ residuals)
-    assert value == pytest.approx(labeling @ square_loss_matrix(features, C) @ labeling)
-
-
-# --- all of them --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", QUICK)
-def test_swapped_classes_are_the_same_problem(name):
-    problem = small_problem(2, sizes=(4, 4, 3), n_features=3)
-    index, shares = problem.bags.index, problem.bags.proportions
-    here, swapped = (
-        RELAXATIONS[name].relax(
-            problem.X, FeasibleLabelings.from_bags(Bags.from_target(y), 0.0), 0.5
-        )
-        for y in (bag_target(index, shares), bag_target(index, 1.0 - shares))
-    )
-    assert swapped.value == pytest.approx(here.value, rel=2e-3, abs=1e-6)
 
 
 # --- the lifted matrix, its two programs --------------------------------

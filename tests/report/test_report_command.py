@@ -93,12 +93,17 @@ ZEROS = {name: f"0{k}" for k, name in enumerate(SHARES["district"])}
 PLAIN = {name: str(k) for k, name in enumerate(SHARES["district"])}
 
 
-def people(**columns):
-    return {"people": PEOPLE.assign(**columns)}
+def first_of(name):
+    return {"people": PEOPLE.assign(district=[name, *PEOPLE["district"][1:]])}
 
 
-def shares(values, column="share_yes"):
-    return {"shares": SHARES.assign(**{column: values})}
+IN_FIRST = PEOPLE["district"] == FIRST
+COUNTS = {"proportion": None, "count": "yes", "total": "n"}
+
+
+def shares(*first, factor=1):
+    values = [*first, *factor * SHARES["share_yes"][len(first) :]]
+    return {"shares": SHARES.assign(share_yes=values)}
 
 
 def options(**given):
@@ -120,14 +125,8 @@ MISTAKES = {
     "condition": (options(by="age>>"), "--by must be a column .* 'age>>'"),
     "features": (options(features="length"), r"--features must be columns .* \['length'\]"),
     "draws": (options(draws="5"), "n_draws must be .* at least 20"),
-    "missing id": (
-        people(district=[None, *PEOPLE["district"][1:]]),
-        "line 2: 'nan' is no district",
-    ),
-    "unknown id": (
-        people(district=["D99", *PEOPLE["district"][1:]]),
-        "line 2: 'D99' is no district",
-    ),
+    "missing id": (first_of(None), "line 2: 'nan' is no district"),
+    "unknown id": (first_of("D99"), "line 2: 'D99' is no district"),
     "leading zeros": (
         {
             "people": PEOPLE.assign(district=PEOPLE["district"].map(ZEROS)),
@@ -139,38 +138,23 @@ MISTAKES = {
         {"people": PEOPLE[["district"]], **options(by="district")},
         "must have a column",
     ),
-    "empty bag": (
-        {"people": PEOPLE[PEOPLE["district"] != FIRST]},
-        f"line 2: '{FIRST}' has no people",
-    ),
+    "empty bag": ({"people": PEOPLE[~IN_FIRST]}, f"line 2: '{FIRST}' has no people"),
     "duplicate": ({"shares": pd.concat([SHARES, SHARES[:1]])}, "twice as district"),
-    "one bag": (
-        {"people": PEOPLE[PEOPLE["district"] == FIRST], "shares": SHARES[:1]},
-        "must have at least 2 bags",
-    ),
-    "missing proportion": (
-        shares([None, *SHARES["share_yes"][1:]]),
-        "line 2: 'nan' is no share_yes",
-    ),
-    "above one": (shares([1.5, *SHARES["share_yes"][1:]]), "line 2: '1.5' is not from 0 to 1"),
-    "negative": (shares([-0.1, *SHARES["share_yes"][1:]]), "line 2: '-0.1' is not from 0 to 1"),
-    "above hundred": (
-        shares([250, *100 * SHARES["share_yes"][1:]]),
-        "'250.0' is not from 0 to 100",
-    ),
-    "words": (shares(["half", *SHARES["share_yes"][1:]]), "line 2: 'half' is not a number"),
-    "some percent": (shares(["5%", *SHARES["share_yes"][1:]]), "line 3, .* has no percent sign"),
-    "equal": (shares(0.5), "must have at least two different proportions; all are 0.5"),
-    "one class": (shares(1), "at least two different proportions; all are 1"),
+    "one bag": ({"people": PEOPLE[IN_FIRST], "shares": SHARES[:1]}, "must have at least 2 bags"),
+    "missing proportion": (shares(None), "line 2: 'nan' is no share_yes"),
+    "above one": (shares(1.5), "line 2: '1.5' is not from 0 to 1"),
+    "negative": (shares(-0.1), "line 2: '-0.1' is not from 0 to 1"),
+    "above hundred": (shares(250, factor=100), "'250.0' is not from 0 to 100"),
+    "words": (shares("half"), "line 2: 'half' is not a number"),
+    "some percent": (shares("5%"), "line 3, .* has no percent sign"),
+    "equal": ({"shares": SHARES.assign(share_yes=0.5)}, "two different proportions; all are 0.5"),
+    "one class": ({"shares": SHARES.assign(share_yes=1)}, "two different proportions; all are 1"),
     "counts above": (
-        {
-            "shares": SHARES.assign(yes=5, n=4),
-            **options(proportion=None, count="yes", total="n"),
-        },
+        {"shares": SHARES.assign(yes=5, n=4), **options(**COUNTS)},
         "line 2, .*: '5' is not from 0 to n",
     ),
     "no total": (
-        {"shares": SHARES.assign(yes=5, n=0), **options(proportion=None, count="yes", total="n")},
+        {"shares": SHARES.assign(yes=5, n=0), **options(**COUNTS)},
         "'0' is no positive n",
     ),
     "sample": ({"people": PEOPLE[:800]}, r"shares.csv: .* 45 of 50 bags .* pass --sampled"),

@@ -2,12 +2,12 @@
 
 import os
 import time
+from unittest.mock import patch
 
 import cvxpy as cp
 import numpy as np
 import pytest
 from common_problems import nearest
-from hurry import hurried_once
 from program_examples import PROGRAMS, ProgramAt
 
 from propcvx.errors import SolverError
@@ -63,7 +63,14 @@ def failing(program, options, warm):
 
 
 def test_solvers_without_answer_cost_their_rows_alone(monkeypatch):
-    monkeypatch.setattr(comparison, "in_worker", hurried_once(comparison.in_worker))
+    in_worker, starts = comparison.in_worker, iter([0.0])
+
+    def hurried(*task, seconds):
+        """Give the first worker no time to begin, so that the one that hangs ends soon."""
+        with patch.object(comparison, "START_SECONDS", next(starts, comparison.START_SECONDS)):
+            return in_worker(*task, seconds=seconds)
+
+    monkeypatch.setattr(comparison, "in_worker", hurried)
     solvers = [of_user(run) for run in (hanging, crashing, failing, lambda *given: ANSWER)]
     *broken, right = compare_solvers(nearest(), solvers, [1e-4], time_limit=1.0)
     assert [row["status"] for row in broken] == ["out of time", "crashed", "failed"]

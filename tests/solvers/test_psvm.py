@@ -37,8 +37,7 @@ def best_value(X, bags, C, loss, bias):
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 @pytest.mark.parametrize(
-    ("C", "share"),
-    first(3, [(1.0, None), (1e6, None), (1e6, 1.0), (1e4, None), (1e6, 3.0)]),
+    ("C", "share"), first(3, [(1.0, None), (1e6, None), (1e6, 1.0), (1e4, None), (1e6, 3.0)])
 )
 @pytest.mark.parametrize(("seed", "loss", "bias"), [(5, "absolute", True), (6, "squared", False)])
 def test_psvm_finds_best_labeling_or_warns(seed, loss, bias, share, C):
@@ -57,11 +56,3 @@ def test_psvm_finds_best_labeling_or_warns(seed, loss, bias, share, C):
         answer = solve(program, "scip", tol=1e-9, residuals=False).value
         assert answer == pytest.approx(best, rel=1e-3 * (share or 1.0))
         assert answer <= best * (1.0 + 1e-6)
-
-
-def test_psvm_with_instance_weights_finds_best_labeling():
-    (X, bags), C = problem_of(6), np.array([0.0, 0.3, 3.0, 1.0, 0.1, 2.0])
-    best, loss = best_value(X, bags, C, "absolute", bias=False), PROPORTION_LOSSES["absolute"]
-    program = programs.psvm(X, bags, C, WEIGHTS, loss, bias=False)
-    answer = solve(program, "scip", tol=1e-9, residuals=False).value
-    assert answer == pytest.approx(best, rel=1e-5)

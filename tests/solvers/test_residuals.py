@@ -167,19 +167,6 @@ def test_socp_residuals_agree_with_kkt(seed):
     )
 
 
-def test_residuals_of_attributes_are_about_the_perturbation():
-    """Minimize tr(X) with X >= 0 in the semidefinite order: X = 0, multiplier I."""
-    X = cp.Variable((2, 2), PSD=True)
-    problem = cp.Problem(cp.Minimize(cp.trace(X)))
-    X.save_value(np.zeros((2, 2)))
-    assert residuals(problem) == (0.0, 0.0, 0.0)
-    X.save_value(np.diag([0.3, -0.1]))
-    assert residuals(problem) == pytest.approx((0.1, 0.0, 0.2))
-    problem = cp.Problem(cp.Minimize(X[0, 0] - 0.2 * X[1, 1]))
-    X.save_value(np.zeros((2, 2)))
-    assert residuals(problem) == pytest.approx((0.0, 0.2, 0.0))
-
-
 def test_integer_programs_have_a_primal_residual_only():
     x = cp.Variable((2, 2), boolean=True)
     problem = cp.Problem(cp.Minimize(cp.sum(x)), [x >= 0.1])
