@@ -56,10 +56,7 @@ def spread_text(mean: float, deviation: float) -> str:
 
 
 def accuracy_by_bag_size(
-    panels: Mapping[str, Mapping[str, Line]],
-    *,
-    columns: int = 2,
-    width: float = 3.6,
+    panels: Mapping[str, Mapping[str, Line]], *, columns: int = 2, width: float = 3.6
 ) -> Figure:
     """Accuracy against bag size, a panel for each method, all on the same axes.
 

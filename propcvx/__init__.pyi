@@ -30,11 +30,7 @@ from .bags.metrics import (
     neg_weighted_bag_error_scorer,
 )
 from .bags.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
-from .bags.targets import (
-    bag_proportions,
-    bag_target,
-    binary_target,
-)
+from .bags.targets import bag_proportions, bag_target, binary_target
 from .bounds import certify
 from .estimators import (
     AggregateLogisticRegression,

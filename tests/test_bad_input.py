@@ -42,7 +42,6 @@ from propcvx.bags.metrics import bag_correlation, bag_error, bag_r2_score
 from propcvx.datasets import (
     bags_by_cluster,
     bags_by_feature,
-    bags_with_proportions,
     equal_proportion_bags,
     load_real,
     make_two_bags,
@@ -259,10 +258,11 @@ REFUSED = [
     (lambda: random_bags(5, 3), "labels"),
     (lambda: bags_by_feature([1.0, np.nan], 2), "values"),
     (lambda: bags_by_cluster([[0.0]], 0), "n_bags"),
-    (lambda: bags_with_proportions([1, -1], 2, 0.5), "draw must be a function"),
-    (lambda: bags_with_proportions([1, -1], 2, lambda random: 2.0), "draw .* got 2.0"),
     (lambda: equal_proportion_bags(["a", "b"], 2), "labels"),
-    (lambda: equal_proportion_bags([1, -1], 4), "too few for one bag of 4 with 2 positives"),
+    (
+        lambda: equal_proportion_bags([1, -1], 4),
+        "must fill one bag of 2 positives and 2 negatives; got",
+    ),
     (lambda: load_real("dna-4"), r"name must be one of .*'heart'.*'dna-3'"),
     (lambda: load_real("heart", data_home=5), "data_home must be the path of a folder; got 5"),
 ]

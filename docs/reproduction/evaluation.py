@@ -223,11 +223,7 @@ def inner_splits(method: Method, sample: Sample, n_splits: int, random_state: An
 
 
 def held_out_errors(
-    method: Method,
-    sample: Sample,
-    splits: Splits,
-    *,
-    by_size: bool = False,
+    method: Method, sample: Sample, splits: Splits, *, by_size: bool = False
 ) -> Iterator[Array]:
     """Errors of each combination of parameters on the held-out part of each split.
 

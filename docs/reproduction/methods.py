@@ -19,12 +19,7 @@ from propcvx.estimators import (
     paper_alter_psvm,
     paper_conv_psvm,
 )
-from reproduction.other_methods import (
-    VERSION,
-    GoodmanRegression,
-    LLPLearn,
-    require_llp_learn,
-)
+from reproduction.other_methods import VERSION, GoodmanRegression, LLPLearn, require_llp_learn
 
 PAPER = ("MeanMap", "InvCal", "alter-pSVM", "conv-pSVM")
 """In the order of the paper's tables."""

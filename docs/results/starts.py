@@ -11,11 +11,7 @@ from study import HERE, complete, labeled, line
 from propcvx.bags.metrics import bag_error
 from propcvx.bags.model_selection import BagKFold
 from propcvx.datasets import random_bags
-from propcvx.estimators import (
-    InvCal,
-    paper_alter_psvm,
-    paper_conv_psvm,
-)
+from propcvx.estimators import InvCal, paper_alter_psvm, paper_conv_psvm
 
 BAG_SIZES = {"heart": (8, 16, 32, 64), "vote": (8, 16, 32, 64), "cod-rna.t": (2048, 4096, 8192)}
 TRUE = "true labels"

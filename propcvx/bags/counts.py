@@ -13,10 +13,7 @@ from scipy.special import ndtri
 from propcvx.arrays import Array, Indices, Mask
 from propcvx.bags.targets import SHOWN, as_mapping, some_of
 from propcvx.checks import as_vector, check_choice, check_number
-from propcvx.errors import (
-    InfeasibleLabelingError,
-    InputError,
-)
+from propcvx.errors import InfeasibleLabelingError, InputError
 
 if TYPE_CHECKING:
     from propcvx.bags.bags import Bags

@@ -24,12 +24,7 @@ from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.bounds.table import Bound, find_bounds
 from propcvx.checks import check_labeling, check_number
-from propcvx.errors import (
-    BoundFailedWarning,
-    InconsistentBoundsError,
-    InputError,
-    warn,
-)
+from propcvx.errors import BoundFailedWarning, InconsistentBoundsError, InputError, warn
 from propcvx.history import StopReason
 from propcvx.labelings.losses import ProportionLoss, constraint
 from propcvx.relaxation.bounds import CROSSED

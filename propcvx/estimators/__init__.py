@@ -7,12 +7,7 @@ from propcvx.estimators.base import BagClassifier, fit_grid
 from propcvx.estimators.conv import ConvPropSVM, paper_conv_psvm
 from propcvx.estimators.ecological import EcologicalRegression
 from propcvx.estimators.fit_check import FitCheck, check_fit
-from propcvx.estimators.means import (
-    BagMeanClassifier,
-    InvCal,
-    MeanMap,
-    OneProgramClassifier,
-)
+from propcvx.estimators.means import BagMeanClassifier, InvCal, MeanMap, OneProgramClassifier
 from propcvx.estimators.proportion_scaler import ProportionScaler
 from propcvx.estimators.second_moments import SecondMoments
 

@@ -19,19 +19,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.bags.metrics import bag_error
-from propcvx.bags.targets import (
-    bag_proportions,
-    is_bag_target,
-    is_class_target,
-)
+from propcvx.bags.targets import bag_proportions, is_bag_target, is_class_target
 from propcvx.checks import check_number, check_same_order
-from propcvx.errors import (
-    InaccurateSolutionWarning,
-    InputError,
-    PoorFitWarning,
-    SolverError,
-    warn,
-)
+from propcvx.errors import InaccurateSolutionWarning, InputError, PoorFitWarning, SolverError, warn
 from propcvx.estimators.calibration import ROUNDING, Calibration
 from propcvx.estimators.scaling import scaling_advice, warn_if_unscaled
 from propcvx.history import Fitted, History

@@ -15,11 +15,7 @@ from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import total_variance
 from propcvx.history import Fitted, solved_at_once
 from propcvx.labelings.losses import best_regression_bias
-from propcvx.programs import (
-    conditional_exponential_model,
-    inv_cal_dual,
-    inv_cal_targets,
-)
+from propcvx.programs import conditional_exponential_model, inv_cal_dual, inv_cal_targets
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.training import bag_weights
 
@@ -55,12 +51,7 @@ class OneProgramClassifier(BagClassifier):
         return rows, training_bags, all_bags
 
     def _finish(
-        self,
-        features: Array,
-        weights: Array,
-        bias: float,
-        objective: float,
-        ill_posed: bool,
+        self, features: Array, weights: Array, bias: float, objective: float, ill_posed: bool
     ) -> Fitted:
         """Build the result of the fit; ``ill_posed`` if the data do not determine it well."""
         history = solved_at_once(self.solution_.value, self.solution_)

@@ -200,9 +200,7 @@ def pooled_covariances(rows: Array, bags: Bags) -> tuple[Array, Array, Array]:
     sizes = np.append(np.bincount(merged, bags.sizes), total)
     p = bags.proportions @ bags.sizes / bags.sizes.sum()
     kinds, kind = np.unique(
-        np.column_stack([sizes, np.append(bags.proportions[first], p)]),
-        axis=0,
-        return_inverse=True,
+        np.column_stack([sizes, np.append(bags.proportions[first], p)]), axis=0, return_inverse=True
     )
     instance = np.append(everybody, everybody)
     bag = np.append(merged[bags.index], np.full(total, len(first)))

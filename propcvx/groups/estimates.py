@@ -19,13 +19,7 @@ from tqdm import tqdm
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.bags.targets import classes_of, known_labels, target_dtype
-from propcvx.errors import (
-    IllPosedWarning,
-    InputError,
-    PropCVXWarning,
-    suppress_warnings,
-    warn,
-)
+from propcvx.errors import IllPosedWarning, InputError, PropCVXWarning, suppress_warnings, warn
 from propcvx.estimators.fit_check import predict_held_out
 from propcvx.groups.cells import Cells
 from propcvx.labelings.feasible import FeasibleLabelings

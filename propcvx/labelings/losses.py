@@ -200,10 +200,7 @@ INSTANCE_LOSSES: Mapping[str, InstanceLoss] = MappingProxyType(
         for loss in (
             HINGE,
             InstanceLoss(
-                "squared_hinge",
-                _squared_hinge,
-                _squared_hinge_expression,
-                gain=_squared_hinge_gain,
+                "squared_hinge", _squared_hinge, _squared_hinge_expression, gain=_squared_hinge_gain
             ),
             InstanceLoss(
                 "huberized_hinge",

@@ -10,11 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from propcvx.errors import InputError
-from propcvx.plotting.style import (
-    BLUE,
-    GRAY,
-    VERMILION,
-)
+from propcvx.plotting.style import BLUE, GRAY, VERMILION
 
 Comparisons = Sequence[tuple[str, Sequence[Mapping[str, Any]]]]
 

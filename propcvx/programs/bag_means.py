@@ -28,12 +28,7 @@ import numpy as np
 
 from propcvx.arrays import Array
 from propcvx.programs.program import Program, build
-from propcvx.programs.structures import (
-    InvCalDual,
-    LogisticModel,
-    RidgeRegression,
-    SecondMomentFit,
-)
+from propcvx.programs.structures import InvCalDual, LogisticModel, RidgeRegression, SecondMomentFit
 
 
 def ecological_regression(bag_means: Array, weights: Array) -> Program:

@@ -231,7 +231,5 @@ def soft_logistic_regression(features: Array, weights: Array) -> Program:
     s = F @ w + b
     losses = cp.logistic(s) - cp.multiply(t, s)
     return build(
-        "soft_logistic_regression",
-        "",
-        cp.Minimize(c @ losses + 0.5 * lam * cp.sum_squares(w)),
+        "soft_logistic_regression", "", cp.Minimize(c @ losses + 0.5 * lam * cp.sum_squares(w))
     )

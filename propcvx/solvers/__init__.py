@@ -8,12 +8,7 @@ from propcvx.solvers.comparison import compare_solvers
 from propcvx.solvers.interface import Solve, SolverNames, solve
 from propcvx.solvers.residuals import Residuals, residuals_of
 from propcvx.solvers.solver import Solution, Solver
-from propcvx.solvers.table import (
-    SOLVERS,
-    automatic,
-    find_solver,
-    solvers_for,
-)
+from propcvx.solvers.table import SOLVERS, automatic, find_solver, solvers_for
 
 __all__ = [
     "SOLVERS",

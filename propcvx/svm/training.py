@@ -17,12 +17,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from propcvx.arrays import Array, KernelFunction, KernelName, Scale
 from propcvx.bags.bags import Bags
-from propcvx.bags.targets import (
-    BAG_DTYPE,
-    bag_target,
-    classes_of,
-    is_bag_target,
-)
+from propcvx.bags.targets import BAG_DTYPE, bag_target, classes_of, is_bag_target
 from propcvx.checks import (
     as_vector,
     check_choice,

@@ -3,13 +3,13 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from propcvx.datasets import (
     bag_proportions,
     bags_by_feature,
-    bags_with_proportions,
     equal_proportion_bags,
     make_two_bags,
     random_bags,
@@ -51,22 +51,16 @@ def test_bags_by_feature_are_intervals_of_it(n, bag_size, seed):
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(1, 9), st.integers(0, 9))
-def test_bags_with_proportions_have_the_proportions_drawn(positives, negatives, bag_size, seed):
-    labels = np.repeat([1, -1], [positives, negatives])
-    drawn = []
-
-    def draw(random):
-        drawn.append(random.beta(1, 2))
-        return drawn[-1]
-
-    try:
-        chosen, bags = bags_with_proportions(labels, bag_size, draw, seed)
-    except InputError:
-        assert not (drawn[0] * bag_size + 0.5 < positives and bag_size < negatives)
+def test_equal_proportion_bags_have_distinct_instances_and_one_count(n, m, bag_size, seed):
+    labels = np.repeat([1, -1], [n, m])
+    count = round(n / (n + m) * bag_size)
+    if count > n or bag_size - count > m:
+        with pytest.raises(InputError, match="must fill one bag"):
+            equal_proportion_bags(labels, bag_size, seed)
         return
-    assert len(set(chosen)) == len(chosen) == len(bags)
-    shares = np.array([*bag_proportions(labels[chosen], bags).values()])
-    assert np.array_equal(np.round(shares * bag_size), np.round(np.multiply(drawn[:-1], bag_size)))
+    chosen, bags = equal_proportion_bags(labels, bag_size, seed)
+    assert len(set(chosen)) == len(chosen)
+    assert set(np.bincount(bags, labels[chosen] > 0)) == {count}
 
 
 def test_equal_proportion_bags_are_as_many_as_the_classes_allow():

@@ -11,13 +11,7 @@ from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import clone
 from small_problems import small_problem
 
-from propcvx import (
-    AggregateLogisticRegression,
-    Bags,
-    bag_proportions,
-    bag_target,
-    group_rates,
-)
+from propcvx import AggregateLogisticRegression, Bags, bag_proportions, bag_target, group_rates
 from propcvx.errors import IllPosedWarning, InaccurateSolutionWarning, InputError
 from propcvx.labelings.given_counts import CountLikelihood
 

@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from small_problems import best_bias
 
 from propcvx.errors import InputError
-from propcvx.labelings.losses import (
-    HINGE,
-    INSTANCE_LOSSES,
-    ProportionLoss,
-    best_regression_bias,
-)
+from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES, ProportionLoss, best_regression_bias
 
 SCORES = st.sampled_from([-3.0, -1.0, 0.0, 1.0, 3.0]) | st.floats(-10, 10)
 LABELED_SCORES = st.lists(

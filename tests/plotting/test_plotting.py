@@ -14,24 +14,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 from matplotlib.testing.compare import compare_images
 from PIL import Image
 from sklearn.svm import SVC
 
-from propcvx import (
-    Bags,
-    ConvPropSVM,
-    InvCal,
-    MeanMap,
-    bag_target,
-    check_fit,
-    fit_grid,
-    group_rates,
-    plotting,
-)
+from propcvx import Bags, ConvPropSVM, InvCal, MeanMap, bag_target, check_fit, group_rates, plotting
 from propcvx.datasets import make_two_bags
 from propcvx.errors import InputError
 from propcvx.history import Fitted, History, Round, StopReason
@@ -58,17 +47,7 @@ def iterate(number, C_star):
     return Fitted(LABELS, np.array([1.0, 0.3]), 0.1, 1.0, History(rounds))
 
 
-PATH = [
-    {"C": c, "accuracy": 0.6 + shift + 0.1 * c, "bag error": 0.1 - shift}
-    for shift in (0.0, 0.04)
-    for c in (1.0, 0.01, 0.1)
-]
 PLANE = SimpleNamespace(decision_function=lambda points: points @ [1.0, 0.3], epsilon=0.1)
-MODELS = [
-    SimpleNamespace(coef_=np.array([[c, 1 - c**0.5]]), get_params=lambda c=c: {"C": c})
-    for c in (1.0, 0.01, 0.1)
-]
-SCALED = [SimpleNamespace(coef_=np.ones((1, 2)), get_params=lambda: {"C": "scale"}), MODELS[0]]
 TRUE = FeasibleLabelings.from_bags(Bags.from_target(Y), 0.0).best(X[:, 0])
 
 
@@ -88,9 +67,7 @@ PICTURES = {
     "boundary": lambda ax: plotting.boundary(PLANE, X, LABELS, ax),
     "boundary_without_labels": lambda ax: plotting.boundary(PLANE, X, ax=ax),
     "proportions": lambda ax: plotting.proportions(PLANE, X, Y, ax),
-    "coefficients": lambda ax: plotting.coefficients(MODELS, "C", ax),
     "annealing_frame": lambda ax: plotting.annealing_frame(iterate(2, 0.01), X, ax),
-    "regularization_path_repeated": lambda ax: plotting.regularization_path(PATH, "C", ax),
     "calibration": lambda ax: plotting.calibration(check_fit(MeanMap(solver="logistic"), X, Y), ax),
     "group_ranges": lambda ax: plotting.group_ranges(four_groups(), ax),
     "estimates_and_truth": lambda ax: plotting.estimates_and_truth(four_groups(), ax),
@@ -109,12 +86,9 @@ def test_picture_equals_stored_picture(name, tmp_path):
     assert compare_images(str(kept), str(drawn), TOLERANCE) is None
 
 
-def test_the_columns_of_a_frame_name_axes_and_weights():
+def test_columns_of_frame_name_axes():
     frame = pd.DataFrame(X, columns=["age", "income"])
-    models = list(fit_grid(MeanMap(), frame, Y, {"lam": [0.1, 1.0]}))
-    lines = plotting.coefficients(models, "lam").get_legend().texts
-    assert words(lines) == ["age", "income"]
-    ax = plotting.boundary(models[0], frame)
+    ax = plotting.boundary(MeanMap().fit(frame, Y), frame)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "income")
 
 
@@ -151,22 +125,15 @@ def figure_one_of(names):
     [
         (lambda: plotting.boundary(PLANE, THREE), r"X must have two columns .* \(24, 3\)"),
         (lambda: plotting.boundary(PLANE, X, 1 * (LABELS > 0)), "must be a labeling of -1 and"),
-        (lambda: plotting.coefficients(SCALED), r"C must be a finite number .* \['scale', 1.0\]"),
-        (
-            lambda: plotting.coefficients([MeanMap(kernel="rbf").fit(X, Y)], "lam"),
-            "fitted with the linear kernel",
-        ),
         (lambda: plotting.boundary(OF_THREE, X), "class"),
-        (lambda: plotting.coefficients([OF_THREE], "C_p"), "class"),
         (lambda: plotting.annealing([], X), "at least one round; got none"),
         (
             lambda: plotting.figure_one(TWO_BAGS._replace(labels=None), []),
             "data.labels must .* None",
         ),
-        (lambda: plotting.bounds_over_time([]), r"pair of heading and rows.* got \[\]"),
+        (lambda: plotting.interval_comparison([]), r"pair of heading and rows.* got \[\]"),
         (lambda: figure_one_of("ABC"), r"1 to 2 classifiers; got \['A', 'B', 'C'\]"),
         (lambda: plotting.estimates_and_truth(UNJUDGED), r"got no \['estimate', 'true'\]"),
-        (lambda: plotting.regularization_path([{"a": 1.0}]), "by the same names, 'C' among"),
     ],
 )
 def test_invalid_input_of_plots_raises(draw, message):
@@ -202,16 +169,6 @@ def test_figure_one_has_the_papers_four_panels():
     assert np.array_equal(positive.get_offsets(), X[(bags == 0) & (labels == 1)])
 
 
-def test_comparison_names_methods_ceiling_and_bag_errors():
-    shares = dict.fromkeys("AB", (np.array([0.25, 0.5]), np.array([0.5, 0.5])))
-    figure = plotting.method_comparison({"A": 0.9, "B": 0.8}, ("labels seen", 0.95), shares, 50)
-    FigureCanvasAgg(figure).draw()
-    accuracies = figure.axes[0]
-    assert words(accuracies.get_yticklabels()) == ["A", "B"]
-    assert "labels seen: 95.0%" in words(accuracies.texts)
-    assert titles(figure)[1:] == ["A\nbag error 0.125", "B\nbag error 0.125"]
-
-
 @pytest.fixture
 def comparisons():
     """Two problems with a kind that proves something, one that does not, and one refused."""
@@ -233,6 +190,3 @@ def test_bounds_plot_has_interval_and_curve(comparisons):
     lower, upper = (line.get_xdata() for line in second.lines[:2])
     np.testing.assert_array_equal(lower, [1.0, np.nan])
     np.testing.assert_array_equal(upper, [2.0, 2.5])
-    figure = plotting.bounds_over_time(comparisons)
-    assert words(figure.legends[0].texts) == ["a"]
-    np.testing.assert_array_equal(figure.axes[0].lines[0].get_xydata(), [[1.0, 0.5], [3.0, 0.5]])
