@@ -27,7 +27,7 @@ from .bags.metrics import (
     bag_r2_scorer,
     neg_bag_deviance_scorer,
     neg_bag_error_scorer,
-    neg_weighted_bag_error_scorer,
+    neg_size_weighted_bag_error_scorer,
 )
 from .bags.model_selection import BagKFold, BagShuffleSplit, RepeatedBagKFold
 from .bags.targets import bag_proportions, bag_target, binary_target
@@ -81,6 +81,6 @@ __all__ = [
     "group_rates",
     "neg_bag_deviance_scorer",
     "neg_bag_error_scorer",
-    "neg_weighted_bag_error_scorer",
+    "neg_size_weighted_bag_error_scorer",
     "sampling_epsilon",
 ]

@@ -12,9 +12,9 @@ Indices = NDArray[np.intp]
 Signs = NDArray[np.int8]
 Mask = NDArray[np.bool_]
 
-OfBags = ArrayLike | Mapping[Hashable, float]  # in the order of the sorted ids, or keyed by id
-BagWeights = Literal["uniform", "size"] | OfBags
-Tolerance = float | Literal["rounding", "sampling"] | OfBags
+PerBag = ArrayLike | Mapping[Hashable, float]  # in the order of the sorted ids, or keyed by id
+BagWeights = Literal["uniform", "size"] | PerBag
+Tolerance = float | Literal["rounding", "sampling"] | PerBag
 Scale = float | Literal["scale"]
 Seed = int | np.random.RandomState | None
 KernelName = Literal["linear", "rbf", "exponential", "poly", "precomputed"]

@@ -146,14 +146,14 @@ class History(Readable, list[Round]):
         return "\n".join([head, *lines])
 
 
-def solved_at_once(value: float, answer: Any) -> History:
+def single_round_history(value: float, answer: Any) -> History:
     """Return the history of a method that solves one program."""
     seconds = answer.build_seconds + answer.solve_seconds
     return History([Round(value, answer.solver, answer.status, seconds)], StopReason.SOLVED)
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FitResult:
     """Result of a method: a labeling and its separator.
 
     Attributes

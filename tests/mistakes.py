@@ -270,7 +270,7 @@ _BOUNDS = {
             (f"{name} is not used {form} C_p", repr(value)),
         )
         for name, value, form, C_p in (
-            ("loss", "squared", "without", None),
+            ("proportion_loss", "squared", "without", None),
             ("bag_weights", "size", "without", None),
             ("epsilon", 0.1, "with", 1.0),
         )

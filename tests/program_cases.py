@@ -11,7 +11,7 @@ from small_problems import small_problem
 from propcvx import programs
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
-from propcvx.solvers import solve, solvers_for
+from propcvx.solvers import list_solvers, solve
 
 
 class Data(SimpleNamespace):
@@ -317,7 +317,7 @@ def with_solvers(cases):
     return [
         (name, solver)
         for name, build in cases.items()
-        for solver in solvers_for(build(DATA[0]).program)
+        for solver in list_solvers(build(DATA[0]).program)
     ]
 
 

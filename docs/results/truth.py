@@ -62,7 +62,7 @@ def proved_best(problem):
     """
     interval = Interval(TOL, TIME_LIMIT)
     search = SwapSearch.from_problem(problem, interval)
-    listed = BOUNDS["enumeration"].refuses(problem) is None
+    listed = BOUNDS["enumeration"].refusal_reason(problem) is None
     with suppress(OutOfTimeError):
         search.plane(problem.best_labeling(np.zeros(len(problem.features))))
         BOUNDS["enumeration" if listed else "branch_and_bound"].run(problem, interval, search)

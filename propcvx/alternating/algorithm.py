@@ -15,7 +15,7 @@ import numpy as np
 
 from propcvx.arrays import Array
 from propcvx.errors import InputError
-from propcvx.history import Fitted, History, Round, StopReason
+from propcvx.history import FitResult, History, Round, StopReason
 from propcvx.labelings.given_counts import CountLikelihood
 from propcvx.programs import Program, soft_logistic_regression
 from propcvx.solvers import Solution
@@ -45,7 +45,7 @@ def alternate(
     *,
     tol: float = 1e-4,
     max_iter: int = 100,
-) -> Iterator[Fitted]:
+) -> Iterator[FitResult]:
     r"""Run Algorithm 1 from one labeling, round by round; :func:`descent` returns its result.
 
     A pure function: the same arguments give the same rounds, wherever they are computed.
@@ -71,7 +71,7 @@ def alternate(
 
     Yields
     ------
-    Fitted
+    FitResult
         The result after each round: the labeling and its SVM, and the history so far, whose last
         round has C*, the objective with C* instead of C, and the number of labels that the
         labeling step then changes.  :func:`propcvx.plotting.annealing` draws them.
@@ -93,7 +93,7 @@ def alternate(
             seconds = perf_counter() - started
             rounds.append(Round(objective, *origin, seconds, C_star=C, n_flips=n_flips))
             history = History(rounds, reason)
-            yield Fitted(labeling, separator.weights, separator.bias, objective, history)
+            yield FitResult(labeling, separator.weights, separator.bias, objective, history)
             labeling = relabeled
             if reason is not StopReason.MAX_ROUNDS:
                 break
@@ -123,7 +123,7 @@ def maximize_likelihood(
     *,
     tol: float = 1e-8,
     max_iter: int = 1000,
-) -> Iterator[Fitted]:
+) -> Iterator[FitResult]:
     r"""Maximize :math:`\ell(F w + b) - \tfrac{\lambda}{2} \|w\|^2` from w = 0, round by round.
 
     The expectation of the log-likelihood of the labels, given the counts, is a lower bound of
@@ -147,7 +147,7 @@ def maximize_likelihood(
 
     Yields
     ------
-    Fitted
+    FitResult
         The result after each round, and the history so far.  The objective is minus the penalized
         log-likelihood, which never increases.  The labeling has +1 where a positive is more
         probable than a negative, given the counts.
@@ -168,12 +168,12 @@ def maximize_likelihood(
         reason = StopReason.CONVERGED if converged else StopReason.MAX_ROUNDS
         seconds = perf_counter() - started
         rounds.append(Round(objective, solution.solver, solution.status, seconds))
-        yield Fitted(np.where(t > 0.5, 1.0, -1.0), w, b, objective, History(rounds, reason))
+        yield FitResult(np.where(t > 0.5, 1.0, -1.0), w, b, objective, History(rounds, reason))
         if converged:
             break
 
 
-def descent(rounds: Iterable[Fitted]) -> Fitted:
+def descent(rounds: Iterable[FitResult]) -> FitResult:
     """Run a loop such as :func:`alternate` to convergence and return the result of its end."""
     results = deque(rounds, maxlen=1)
     if not results:

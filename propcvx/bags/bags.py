@@ -58,7 +58,7 @@ class Bags:
     labels : int array of shape (n_instances,)
         Labels known in addition to the proportions, -1 and 1, or numbers of classes from 1 on; 0
         where unknown.
-    is_whole : bool array of shape (n_bags,)
+    is_complete : bool array of shape (n_bags,)
         Whether all instances of the bag are here.  The proportion of a split bag holds only
         approximately, so its count is the nearest count.
     codes : int array of shape (n_bags,)
@@ -89,7 +89,7 @@ class Bags:
     membership: sp.csr_array
     proportions: Array
     labels: NDArray[Any]
-    is_whole: Mask
+    is_complete: Mask
     codes: NDArray[np.int64]
     ids: Sequence[Hashable] | None = None
     class_names: Sequence[Hashable] = ()
@@ -132,7 +132,7 @@ class Bags:
             membership=sp.csr_array((np.ones(len(y)), (place, np.arange(len(y))))),
             proportions=p[first] if by_class else p[first, 0],
             labels=y["label"] if by_class else known_labels(y["label"], len(y)),
-            is_whole=np.bincount(place) == sizes,
+            is_complete=np.bincount(place) == sizes,
             codes=codes,
             ids=ids_of(y),
             class_names=names,
@@ -159,7 +159,7 @@ class Bags:
             membership=sp.csr_array(sp.eye_array(len(names))),
             proportions=proportions,
             labels=np.zeros(len(names), dtype=np.int8),
-            is_whole=np.ones(len(names), dtype=bool),
+            is_complete=np.ones(len(names), dtype=bool),
             codes=codes,
             ids=ids,
             weights=masses,
@@ -247,7 +247,7 @@ class Bags:
         return self._regrouped(
             membership,
             proportions=self.proportions[bags],
-            is_whole=self.is_whole[bags] & complete,
+            is_complete=self.is_complete[bags] & complete,
             codes=self.codes[bags],
             **{name: x if x is None else x[instances] for name, x in of_rows.items()},
         )
@@ -316,7 +316,7 @@ class Bags:
         return self._regrouped(
             sp.csr_array(sp.vstack([membership[nonempty], singletons])),
             proportions=np.append(np.clip(totals[nonempty] / sizes[nonempty], 0.0, 1.0), positive),
-            is_whole=np.append(self.is_whole[nonempty], np.ones_like(positive)),
+            is_complete=np.append(self.is_complete[nonempty], np.ones_like(positive)),
             codes=np.append(self.codes[nonempty], self.codes[self.index[instances]]),
         )
 
@@ -485,9 +485,9 @@ def _check_values(bags: Bags, p: Array, place: Indices) -> None:
 
 def _warn_if_cut(bags: Bags, sizes: NDArray[np.int64]) -> None:
     """Warn if the number of instances of a bag has changed since the target was made."""
-    if bags.is_whole.all():
+    if bags.is_complete.all():
         return
-    wrong, fault, preposition = ~bags.is_whole, "lack", "of"
+    wrong, fault, preposition = ~bags.is_complete, "lack", "of"
     advice = "; propcvx.BagKFold never splits a bag"
     if (bags.sizes > sizes).any():
         wrong, fault, preposition, advice = bags.sizes > sizes, "have too many", "for", JOINED

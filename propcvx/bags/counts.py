@@ -158,7 +158,7 @@ def check_known(bags: Bags, epsilon: Any = "rounding") -> None:
         return
     (positive, negative), n, p = bags.known_counts, bags.sizes, bags.proportions
     gaps = np.maximum(positive / n - p, p - 1.0 + negative / n)
-    wrong = bags.is_whole & (n * gaps > 0.5)
+    wrong = bags.is_complete & (n * gaps > 0.5)
     if wrong.any():
         bag = int(np.argmax(wrong))
         raise InputError(
@@ -178,7 +178,7 @@ def sampling_widths(bags: Bags, level: float = SAMPLING_LEVEL) -> Array:
 def _single_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Array, Mask]:
     """Compute each bag's range of counts, the nearest count, and whether it is too far."""
     width = bags.epsilons(epsilon, words=("rounding", "sampling")) * bags.sizes
-    width = np.where(bags.is_whole, width, np.maximum(width, 0.5))
+    width = np.where(bags.is_complete, width, np.maximum(width, 0.5))
     width = np.where(
         bags.has_proportion, width + COUNT_SLACK + PROPORTION_UNIT * bags.sizes, np.inf
     )
@@ -190,7 +190,7 @@ def _single_ranges(bags: Bags, epsilon: Any) -> tuple[Indices, Indices, Array, M
     nearest = np.clip(np.round(target), *allowed)
     infeasible = np.abs(nearest - target) > width
     if isinstance(epsilon, str):
-        infeasible &= bags.is_whole & (epsilon != "rounding")
+        infeasible &= bags.is_complete & (epsilon != "rounding")
     return lower, upper, nearest, infeasible
 
 

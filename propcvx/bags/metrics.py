@@ -90,11 +90,13 @@ def bag_error(
 neg_bag_error_scorer = make_scorer(bag_error, greater_is_better=False)
 """Scorer for ``scoring=``: minus :func:`bag_error`."""
 
-neg_weighted_bag_error_scorer = make_scorer(bag_error, greater_is_better=False, bag_weights="size")
+neg_size_weighted_bag_error_scorer = make_scorer(
+    bag_error, greater_is_better=False, bag_weights="size"
+)
 """Scorer for ``scoring=``: minus :func:`bag_error`, bags weighted by their size."""
 
 
-def bag_r2_score(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
+def bag_r2_score(y_true: NDArray[np.void], y_proba: ArrayLike) -> float:
     r"""Compute the :math:`R^2` of mean probabilities as predictions of proportions of bags.
 
     .. math::
@@ -110,7 +112,7 @@ def bag_r2_score(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     ----------
     y_true : bag target of shape (n_instances,)
         Made by :func:`propcvx.bag_target`.
-    y_prob : array of shape (n_instances,), or (n_instances, n_classes)
+    y_proba : array of shape (n_instances,), or (n_instances, n_classes)
         Probability of +1 of each instance, ``predict_proba(X)[:, 1]``; with a target from a table,
         of each class, or of the second of two.
 
@@ -131,7 +133,7 @@ def bag_r2_score(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     >>> bag_r2_score(y, [0.6, 0.4, 0.9, 0.9])
     0.92
     """
-    p_true, p_pred, sizes = _true_and_predicted(y_true, y_prob)
+    p_true, p_pred, sizes = _true_and_predicted(y_true, y_proba)
     if not np.ptp(p_true, axis=0).any():
         raise InputError(
             f"y_true must have bags of two different proportions at least; got {len(p_true)} of "
@@ -140,7 +142,7 @@ def bag_r2_score(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     return float(r2_score(p_true, p_pred, sample_weight=sizes, multioutput="variance_weighted"))
 
 
-def bag_correlation(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
+def bag_correlation(y_true: NDArray[np.void], y_proba: ArrayLike) -> float:
     """Correlate mean probabilities with the proportions of bags, weighted by size.
 
     It measures the order of bags, whereas :func:`bag_r2_score` also measures level and spread.  It
@@ -148,7 +150,7 @@ def bag_correlation(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
 
     Parameters
     ----------
-    y_true, y_prob
+    y_true, y_proba
         As in :func:`bag_r2_score`, of two classes.
 
     Returns
@@ -168,7 +170,7 @@ def bag_correlation(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     >>> bag_correlation(y, [0.1, 0.2, 0.4, 0.4])
     1.0
     """
-    p_true, p_pred, sizes = _true_and_predicted(y_true, y_prob)
+    p_true, p_pred, sizes = _true_and_predicted(y_true, y_proba)
     if p_true.shape[1] > 2:
         raise InputError(
             f"y_true must have two classes; got {p_true.shape[1]}; {ONE_CLASS}, and bag_r2_score "
@@ -181,7 +183,7 @@ def bag_correlation(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     return float(np.clip(covariance[0, 1] / spreads.prod(), -1.0, 1.0))
 
 
-def bag_deviance(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
+def bag_deviance(y_true: NDArray[np.void], y_proba: ArrayLike) -> float:
     r"""Compute the deviance of mean probabilities from the proportions of bags, per instance.
 
     .. math::
@@ -194,7 +196,7 @@ def bag_deviance(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
 
     Parameters
     ----------
-    y_true, y_prob
+    y_true, y_proba
         As in :func:`bag_r2_score`.
 
     Returns
@@ -209,7 +211,7 @@ def bag_deviance(y_true: NDArray[np.void], y_prob: ArrayLike) -> float:
     >>> bag_deviance(y, [0.6, 0.4, 0.9, 0.9])
     0.1054
     """
-    p_true, p_pred, sizes = _true_and_predicted(y_true, y_prob)
+    p_true, p_pred, sizes = _true_and_predicted(y_true, y_proba)
     return float(2.0 * (sizes @ rel_entr(p_true, p_pred)).sum() / sizes.sum())
 
 
@@ -223,17 +225,17 @@ neg_bag_deviance_scorer = make_scorer(
 
 
 def _true_and_predicted(
-    y_true: NDArray[np.void], y_prob: ArrayLike
+    y_true: NDArray[np.void], y_proba: ArrayLike
 ) -> tuple[Array, Array, Indices]:
     """Return given and predicted class proportions of the bags with a proportion, and sizes."""
     bags = _bags_of(y_true)
     shape = bags.labels.shape + bags.proportions.shape[1:]
-    probabilities = np.asarray(y_prob, dtype=float)
+    probabilities = np.asarray(y_proba, dtype=float)
     if shape[1:] == (2,) and probabilities.shape == shape[:1]:  # what scorers of scikit-learn pass
         probabilities = np.column_stack([1.0 - probabilities, probabilities])
     if probabilities.shape != shape or not np.all((probabilities >= 0) & (probabilities <= 1)):
         raise InputError(
-            f"y_prob must have probabilities in [0, 1] in shape {shape}, of +1 for each instance "
+            f"y_proba must have probabilities in [0, 1] in shape {shape}, of +1 for each instance "
             "or of each class with a target from a table; got shape "
             f"{probabilities.shape} with values from {probabilities.min(initial=np.inf):g} to "
             f"{probabilities.max(initial=-np.inf):g}."

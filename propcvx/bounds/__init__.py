@@ -4,7 +4,7 @@ Bounds are entries of ``BOUNDS``; all work on one :class:`~propcvx.bounds.interv
 only shrinks.
 """
 
-from propcvx.bounds.branch_and_bound import BagMoments
+from propcvx.bounds.branch_and_bound import MomentBound
 from propcvx.bounds.certify import certify
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, NodeRecord, OutOfTimeError
 from propcvx.bounds.problem import LabelingProblem
@@ -13,12 +13,12 @@ from propcvx.bounds.table import BOUNDS, Bound, find_bounds
 
 __all__ = [
     "BOUNDS",
-    "BagMoments",
     "Bound",
     "CertifiedInterval",
     "Event",
     "Interval",
     "LabelingProblem",
+    "MomentBound",
     "NodeRecord",
     "OutOfTimeError",
     "SwapSearch",

@@ -94,7 +94,7 @@ class Node:
 
 
 @dataclass(eq=False)
-class BagMoments:
+class MomentBound:
     r"""The moment bound at a node, and the tree.
 
     The features are rotated to their axes of most variance.  With :math:`F = F' V + E`, margins

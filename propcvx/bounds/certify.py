@@ -34,7 +34,7 @@ from propcvx.svm.training import KernelMethod, TrainingData, proportion_term
 KERNEL = ("kernel", "gamma", "degree", "coef0")
 """Parameters of the kernel, which all estimators have."""
 
-OF_PROBLEM = ("epsilon", "C_p", "loss", "bag_weights", "intercept", "init", *KERNEL)
+OF_PROBLEM = ("epsilon", "C_p", "proportion_loss", "bag_weights", "intercept", "init", *KERNEL)
 """Arguments that are taken from the fit, in addition to C."""
 
 SEARCH_SHARE = 0.2
@@ -48,7 +48,7 @@ def certify(
     *,
     epsilon: Tolerance = 0.0,
     C_p: float | None = None,
-    loss: str | ProportionLoss = "absolute",
+    proportion_loss: str | ProportionLoss = "absolute",
     bag_weights: BagWeights = "uniform",
     kernel: KernelName | KernelFunction = "linear",
     gamma: Scale = "scale",
@@ -92,7 +92,7 @@ def certify(
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
     C_p : float, optional
         Weight of the proportion loss: the loss form, in which ``epsilon`` is not used.
-    loss : str or ProportionLoss
+    proportion_loss : str or ProportionLoss
         ``"absolute"`` or ``"squared"``, or a loss of your own.
     bag_weights : "uniform", "size", array of shape (n_bags,), dict or pandas Series
         Factor of ``C_p`` for each bag, as in :class:`propcvx.AlterPropSVM`.
@@ -148,7 +148,7 @@ def certify(
     >>> X = np.array([[1.0, 0.2], [0.8, -0.1], [-0.9, 0.3], [-1.1, 0.0]])
     >>> y = bag_target([0, 0, 0, 1], [2 / 3, 0.0])
     >>> result = certify(X, y, C=1.0)
-    >>> result.proved_optimal, round(result.upper, 3), result.labeling
+    >>> result.is_optimal, round(result.upper, 3), result.labeling
     (True, 0.656, array([ 1.,  1., -1., -1.]))
     """
     if isinstance(X, KernelMethod):
@@ -163,12 +163,12 @@ def certify(
     check_number("time_limit", time_limit, low=0.0)
     method = KernelMethod(kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
     data = TrainingData.from_arrays(method, X, y)
-    loss, weights = _checked_term(data.bags, epsilon, loss, C_p, bag_weights)
+    loss, weights = _checked_term(data.bags, epsilon, proportion_loss, C_p, bag_weights)
     feature_map = data.feature_map(method)
     features, _ = feature_map.with_intercept(intercept)
     problem = LabelingProblem(data.bags, C, weights, loss, features=features)
     if problem.least_cost < 0.0:
-        raise InputError(f"loss must not be negative, as gaps are relative; got {loss!r:.200}.")
+        raise InputError(f"proportion_loss must not be negative; got {loss!r:.200}.")
     bounds, least_cost = find_bounds(bounds, problem), problem.least_cost
     fraction = feature_map.bound_factor(C)
     bar = tqdm(desc="nodes", disable=not verbose)
@@ -230,11 +230,11 @@ def _checked_term(
     _check_two_classes(bags.n_classes)
     form, others = "with", {"epsilon": epsilon}
     if C_p is None:
-        form, others = "without", {"loss": loss, "bag_weights": bag_weights}
+        form, others = "without", {"proportion_loss": loss, "bag_weights": bag_weights}
     for name in _not_default(others):
         raise InputError(f"{name} is not used {form} C_p: leave it out; got {others[name]!r}.")
     if C_p is not None:
-        return proportion_term("loss", loss, C_p, bag_weights, bags)
+        return proportion_term("proportion_loss", loss, C_p, bag_weights, bags)
     bags.check_known(epsilon)
     return constraint(epsilon), 1.0
 
@@ -273,7 +273,7 @@ class _Certification:
                 search.plane(_allowed(init, problem))
             search.plane(problem.best_labeling(np.zeros(len(problem.features))))
             interval.prove("no loss is negative", problem.least_cost)
-            if not any(bound.finds for bound in list(bounds.values())[:1]):
+            if not any(bound.finds_labeling for bound in list(bounds.values())[:1]):
                 search.search(random, SEARCH_SHARE)
             for name, bound in bounds.items():
                 self._prove(name, bound)

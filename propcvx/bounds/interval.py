@@ -166,7 +166,7 @@ class CertifiedInterval(Bounds):
     lower, upper : float
         Bounds on the optimal value, with rounding errors included; ``labeling`` has the value
         ``upper``.
-    proved_optimal : bool
+    is_optimal : bool
         Whether the gap is at most ``tol``.  This concerns the program, not accuracy: incorrect
         labelings often have a smaller objective value than the true labeling.
     labeling : array of shape (n_instances,)
@@ -183,7 +183,7 @@ class CertifiedInterval(Bounds):
         Bounds that failed, and their errors; lower bounds that they proved before count.
     """
 
-    proved_optimal: bool
+    is_optimal: bool
     labeling: Array
     history: tuple[Event, ...]
     nodes: tuple[NodeRecord, ...]
@@ -193,7 +193,7 @@ class CertifiedInterval(Bounds):
 
     def __str__(self) -> str:
         """Format the interval, the bounds that improved it, and advice."""
-        verdict = "proved optimal" if self.proved_optimal else "not proved optimal"
+        verdict = "proved optimal" if self.is_optimal else "not proved optimal"
         reason = self.stop_reason.value
         lines = [
             f"The best labeling's value is between {self.lower:.6g} and {self.upper:.6g}.",
@@ -206,6 +206,6 @@ class CertifiedInterval(Bounds):
         width = max(map(len, best), default=0)
         lines += [f"  {bound:<{width}}  lower bound {lower:.6g}" for bound, lower in best.items()]
         lines += [f"  {bound} failed: {error}" for bound, error in self.failures.items()]
-        if not self.proved_optimal:
+        if not self.is_optimal:
             lines.append(f"Advice: {self.stop_reason.advice}.")
         return "\n".join(lines)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from cvxpy import OPTIMAL
 
-from propcvx.bounds.branch_and_bound import BagMoments
+from propcvx.bounds.branch_and_bound import MomentBound
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.partition import divide
@@ -39,20 +39,20 @@ class Bound:
         ``run(problem, interval, search)`` proves lower bounds to the interval and offers labelings
         through the search.  It regularly calls ``interval.check_time()``, which raises an error
         at the time limit, and it ends when the interval is closed.
-    refuses : callable
-        ``refuses(problem)`` returns why it does not support a problem and which bound does; None
-        if it supports the problem.
-    automatic : bool
+    refusal_reason : callable
+        ``refusal_reason(problem)`` returns why it does not support a problem and which bound does;
+        None if it supports the problem.
+    in_auto : bool
         Whether ``bounds="auto"`` includes it.  The moment bound is not included, as
         ``"branch_and_bound"`` begins with it.
-    finds : bool
+    finds_labeling : bool
         Whether it finds the best labeling itself, so that no search is needed before it.
     """
 
     run: Callable[[LabelingProblem, Interval, SwapSearch], None]
-    refuses: Callable[[LabelingProblem], str | None] = lambda problem: None
-    automatic: bool = True
-    finds: bool = False
+    refusal_reason: Callable[[LabelingProblem], str | None] = lambda problem: None
+    in_auto: bool = True
+    finds_labeling: bool = False
 
     @property
     def name(self) -> str:
@@ -81,19 +81,19 @@ def _refuses_to_list(problem: LabelingProblem) -> str | None:
 
 def bag_moments(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
     """Prove the moment bound with a copy of the weights for every bag."""
-    moments = BagMoments(problem, interval, search, "bag_moments")
+    moments = MomentBound(problem, interval, search, "bag_moments")
     moments.maximize(moments.root())
 
 
 def branch_and_bound(problem: LabelingProblem, interval: Interval, search: SwapSearch) -> None:
     """Prove the moment bound with bags merged and branched on."""
-    BagMoments(problem, interval, search, "branch_and_bound").branch()
+    MomentBound(problem, interval, search, "branch_and_bound").branch()
 
 
 BOUNDS: Mapping[str, Bound] = MappingProxyType(
     {
-        "enumeration": Bound(enumeration, _refuses_to_list, finds=True),
-        "bag_moments": Bound(bag_moments, automatic=False),
+        "enumeration": Bound(enumeration, _refuses_to_list, finds_labeling=True),
+        "bag_moments": Bound(bag_moments, in_auto=False),
         "branch_and_bound": Bound(branch_and_bound),
     }
 )
@@ -129,7 +129,7 @@ def relaxation_bound(name: str, relaxation: Any) -> Bound:
         if isinstance(result.exception, KeyboardInterrupt):
             raise result.exception
 
-    return Bound(run, automatic=False)
+    return Bound(run, in_auto=False)
 
 
 def find_bounds(bounds: Any, problem: LabelingProblem) -> dict[str, Bound]:
@@ -143,12 +143,12 @@ def find_bounds(bounds: Any, problem: LabelingProblem) -> dict[str, Bound]:
         If one is none of these, and the message lists the names; or if it refuses the problem.
     """
     if isinstance(bounds, str) and bounds == "auto":
-        able = [name for name in BOUNDS if not BOUNDS[name].refuses(problem)]
-        bounds = [name for name in able if BOUNDS[name].automatic]
+        able = [name for name in BOUNDS if not BOUNDS[name].refusal_reason(problem)]
+        bounds = [name for name in able if BOUNDS[name].in_auto]
     table = find_all(bounds, _find_bound)
     for name, kind in table.items():
         table[name] = kind if isinstance(kind, Bound) else relaxation_bound(name, kind)
-        if reason := table[name].refuses(problem):
+        if reason := table[name].refusal_reason(problem):
             raise InputError(f"bounds: {name!r} {reason}.")
     return table
 

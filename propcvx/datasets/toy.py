@@ -57,7 +57,7 @@ _DISCS = (
 )
 
 
-def make_two_bags(n_per_bag: int = 100, random_state: Any = None) -> BaggedData:
+def make_two_bags(bag_size: int = 100, random_state: Any = None) -> BaggedData:
     r"""Make two bags whose means are on the wrong side of the separating line, as in Figure 1.
 
     Bag 0 has 60% positives, bag 1 has 40%.  The line :math:`x_1 + x_2 = 0` separates the classes,
@@ -67,7 +67,7 @@ def make_two_bags(n_per_bag: int = 100, random_state: Any = None) -> BaggedData:
 
     Parameters
     ----------
-    n_per_bag : int
+    bag_size : int
         Instances in each bag, a multiple of 5.
     random_state : int, RandomState or None
         Seeds the points.
@@ -85,12 +85,12 @@ def make_two_bags(n_per_bag: int = 100, random_state: Any = None) -> BaggedData:
     >>> [bool(X[bags == bag].sum() > 0) for bag in proportions]
     [True, False]
     """
-    if check_count("n_per_bag", n_per_bag) % 5:
-        raise InputError(f"n_per_bag must be a multiple of 5; got {n_per_bag}.")
+    if check_count("bag_size", bag_size) % 5:
+        raise InputError(f"bag_size must be a multiple of 5; got {bag_size}.")
     random = check_random_state(random_state)
     points = []
     for _, _, fifths, center, radius in _DISCS:
-        count = fifths * n_per_bag // 5
+        count = fifths * bag_size // 5
         angle = random.uniform(0.0, 2.0 * np.pi, count)
         distance = radius * np.sqrt(random.uniform(0.0, 1.0, count))
         offsets = distance[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])

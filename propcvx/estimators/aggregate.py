@@ -20,7 +20,7 @@ from propcvx.bags.bags import Bags
 from propcvx.checks import check_count, check_number
 from propcvx.estimators.means import OneProgramClassifier
 from propcvx.estimators.scaling import known_variance
-from propcvx.history import Fitted, History, Round, StopReason
+from propcvx.history import FitResult, History, Round, StopReason
 from propcvx.labelings.given_counts import CountLikelihood
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.training import TrainingData
@@ -148,7 +148,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
         mean = np.average(features, axis=0, weights=training_bags.relative_weights)
         return (features - mean) / unit, likelihood, mean, unit
 
-    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> FitResult:
         ridge = check_number("ridge", self.ridge, low=0.0)
         tol = check_number("tol", self.tol, low=0.0, closed="left")
         limits: Any = {"tol": tol, "max_iter": check_count("max_iter", self.max_iter)}
@@ -163,10 +163,10 @@ class AggregateLogisticRegression(OneProgramClassifier):
         weights = result.weights / unit
         bias = result.bias - float(mean @ weights)
         labeling = np.where(feature_map.features @ weights + bias > 0.0, 1.0, -1.0)
-        return Fitted(labeling, weights, bias, result.objective, result.history, ill_posed=equal)
+        return FitResult(labeling, weights, bias, result.objective, result.history, ill_posed=equal)
 
     def _store(
-        self, data: TrainingData, feature_map: FeatureMap, result: Fitted, scores: Array
+        self, data: TrainingData, feature_map: FeatureMap, result: FitResult, scores: Array
     ) -> None:
         super()._store(data, feature_map, result, scores)
         self.covariance_ = None
@@ -243,7 +243,7 @@ def penalized_loss(
 
 def maximize_directly(
     features: Array, likelihood: CountLikelihood, lam: float, *, tol: float, max_iter: int
-) -> Fitted:
+) -> FitResult:
     r"""Maximize :math:`\ell(F w + b) - \tfrac{\lambda}{2} \|w\|^2` from w = 0 by L-BFGS.
 
     If all features are 0, the answer is the start, which has one positive and one negative more
@@ -288,7 +288,7 @@ def maximize_directly(
         history[-1] = replace(history[-1], status=USER_LIMIT)
     history.stop_reason = StopReason.MAX_ROUNDS if is_limited else StopReason.CONVERGED
     labeling = np.where(design @ plane > 0.0, 1.0, -1.0)
-    return Fitted(labeling, plane[:-1], float(plane[-1]), values[-1], history)
+    return FitResult(labeling, plane[:-1], float(plane[-1]), values[-1], history)
 
 
 def sandwich_covariance(

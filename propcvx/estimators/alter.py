@@ -21,7 +21,7 @@ from propcvx.errors import SolverError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import weight_of_hinge
 from propcvx.estimators.starts import Start, starts_of
-from propcvx.history import Fitted
+from propcvx.history import FitResult
 from propcvx.labelings.losses import HINGE, INSTANCE_LOSSES, InstanceLoss, ProportionLoss
 from propcvx.solvers.table import TEACHING_SIZE
 from propcvx.svm.kernels import FeatureMap
@@ -101,8 +101,9 @@ class AlterPropSVM(BagClassifier):
         Largest number of rounds at one C*.
     solver : str, Solver or sequence
         Any solver of the SVM's program, or several to try in turn, see
-        :func:`propcvx.solvers.solve`. ``"auto"`` is the list of :func:`propcvx.solvers.automatic`
-        for the shape of the (kernel) features; ``history_`` names the solver that answered.
+        :func:`propcvx.solvers.solve`. ``"auto"`` is the list of
+        :func:`propcvx.solvers.choose_solvers` for the shape of the (kernel) features;
+        ``history_`` names the solver that answered.
     solver_tol : float
         The solver's tolerance: the duality gap relative to the SVM's objective, checked at every
         answer.
@@ -184,7 +185,7 @@ class AlterPropSVM(BagClassifier):
         if bags.multiclass:  # so that a message names the class
             proportion_term("proportion_loss", self.proportion_loss, 0.0, self.bag_weights, bags)
 
-    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> FitResult:
         features, random = feature_map.features, check_random_state(self.random_state)
         problem = self._problem(bags, features)
         starts = starts_of(self.init, self.n_init, self.annealing, problem.bags, problem.C)
@@ -206,14 +207,14 @@ class AlterPropSVM(BagClassifier):
         first = start.fit(features, problem.bags)
         return _average(best, first, self.init_weight, features, bags)
 
-    def _best(self, descents: Iterable[tuple[Start, Fitted]]) -> tuple[Start, Fitted]:
+    def _best(self, descents: Iterable[tuple[Start, FitResult]]) -> tuple[Start, FitResult]:
         """Return the best result of the starts that were finished, and its start.
 
         If objectives are equal within the solver's tolerance, the start by a method wins.
         Otherwise the last digits of a sum would choose between labelings, and between scores with
         and without the method's scores.
         """
-        results: list[tuple[Start, Fitted]] = []
+        results: list[tuple[Start, FitResult]] = []
         exception: BaseException | None = None
         try:
             for result in descents:
@@ -233,10 +234,10 @@ class AlterPropSVM(BagClassifier):
     def _certified_form(self) -> dict[str, Any]:
         instance_loss = resolve("instance_loss", self.instance_loss, INSTANCE_LOSSES, "evaluate")
         weighted = bool(np.any(np.not_equal(instance_loss.weights, 1.0)))
-        if instance_loss.of_margins is not HINGE.of_margins or weighted:
+        if instance_loss.margin_loss is not HINGE.margin_loss or weighted:
             return super()._certified_form()
         loss, weights = self.proportion_loss, self.bag_weights
-        return {"C": self.C_, "C_p": self.C_p_, "loss": loss, "bag_weights": weights}
+        return {"C": self.C_, "C_p": self.C_p_, "proportion_loss": loss, "bag_weights": weights}
 
     def _problem(self, bags: Bags, features: Array) -> PropSVM:
         """Build the problem from checked parameters; its C includes the mean instance weight."""
@@ -281,7 +282,7 @@ def paper_alter_psvm(**parameters: Any) -> AlterPropSVM:
 
 def _descent(
     start: Start, seed: int, problem: PropSVM, features: Array, loop: Callable[..., Any]
-) -> Fitted:
+) -> FitResult:
     """Run alternating optimization from one start; depends on the arguments alone."""
     labeling = problem.feasible.best(start.labeling(features, problem.bags, RandomState(seed)))
     return descent(loop(labeling, annealing_values(problem.C) if start.annealing else [problem.C]))
@@ -292,12 +293,14 @@ def _size(scores: Array, bags: Bags) -> float:
     return float(np.sqrt(np.average(np.square(scores), weights=bags.relative_weights)))
 
 
-def _average(result: Fitted, first: Fitted, fraction: float, features: Array, bags: Bags) -> Fitted:
+def _average(
+    result: FitResult, first: FitResult, fraction: float, features: Array, bags: Bags
+) -> FitResult:
     """Average the scores of a classifier with the scores of another, scaled to the same size.
 
     Parameters
     ----------
-    result, first : Fitted
+    result, first : FitResult
         The classifier and the start.  If all scores of either are 0, return the classifier.
     fraction : float
         Weight of the start in the mean.

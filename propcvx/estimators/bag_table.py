@@ -20,7 +20,7 @@ from propcvx.estimators.means import InvCal
 from propcvx.estimators.scaling import warn_if_unscaled
 from propcvx.svm.kernels import FeatureMap, Kernel
 
-OfMeans = TypeVar("OfMeans", EcologicalRegression, InvCal)
+MeansEstimator = TypeVar("MeansEstimator", EcologicalRegression, InvCal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ class BagMeans:
         return self.ids is None or numbered or any(map(index.equals, beside))
 
 
-def fit_means(estimator: OfMeans, table: BagMeans) -> OfMeans:
+def fit_means(estimator: MeansEstimator, table: BagMeans) -> MeansEstimator:
     r"""Fit EcologicalRegression or InvCal to the means of bags, without their instances.
 
     Both methods use the means alone, so the weights and the bias equal those of a fit to the

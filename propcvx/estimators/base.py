@@ -24,7 +24,7 @@ from propcvx.checks import check_number, check_same_order
 from propcvx.errors import InaccurateSolutionWarning, InputError, PoorFitWarning, SolverError, warn
 from propcvx.estimators.calibration import ROUNDING, Calibration
 from propcvx.estimators.scaling import scaling_advice, warn_if_unscaled
-from propcvx.history import Fitted, History
+from propcvx.history import FitResult, History
 from propcvx.solvers import Solve
 from propcvx.solvers.interface import SolverNames
 from propcvx.svm.kernels import FeatureMap, Kernel
@@ -136,10 +136,10 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         return Solve(self.solver, self.solver_tol, self.solver_options or {})
 
     @abstractmethod
-    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> FitResult:
         """Run the method on the features of the instances."""
 
-    def _run_classes(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+    def _run_classes(self, feature_map: FeatureMap, bags: Bags) -> FitResult:
         """Run the method with more than two classes, each against the rest.
 
         The weights have shape (rank, n_classes), and there is a bias for each class.  Labels that
@@ -162,14 +162,14 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             [record for result in results for record in result.history], results[-1].stop_reason
         )
         ill_posed = any(result.ill_posed for result in results)
-        return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
+        return FitResult(labeling, weights, bias, objective, history, ill_posed=ill_posed)
 
     def _for_classes(self, feature_map: FeatureMap, bags: Bags) -> BagClassifier:
         """Return the estimator that is fitted to each class against the rest."""
         return self
 
     def _store(
-        self, data: TrainingData, feature_map: FeatureMap, result: Fitted, scores: Array
+        self, data: TrainingData, feature_map: FeatureMap, result: FitResult, scores: Array
     ) -> None:
         """Store the end of a run."""
         bags = data.bags
@@ -184,7 +184,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             columns = np.atleast_2d(result.weights.T)
             self.dual_coef_ = np.array([feature_map.dual_coefficients(w) for w in columns])
 
-    def _store_plane(self, classes: NDArray[Any], result: Fitted) -> None:
+    def _store_plane(self, classes: NDArray[Any], result: FitResult) -> None:
         """Store the plane over the columns and the history, which need no instances."""
         for of_another_fit in ("_calibration", "dual_coef_", "transduction_"):
             self.__dict__.pop(of_another_fit, None)

@@ -15,7 +15,7 @@ from propcvx.bags.metrics import least_error_bias
 from propcvx.checks import check_fields, check_flag, resolve
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import weight_of_hinge
-from propcvx.history import Fitted
+from propcvx.history import FitResult
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation import CuttingPlanes, RelaxationResult
 from propcvx.relaxation.bounds import Bounds, check_consistent
@@ -88,8 +88,8 @@ class ConvPropSVM(BagClassifier):
         :class:`propcvx.relaxation.RelaxationResult` a :class:`propcvx.svm.step.Separator`.
     solver : str, Solver or sequence
         The solver of the relaxation's programs, see ``propcvx.solvers.SOLVERS``, or several to try
-        in turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.  ``history_`` names the solver
-        that answered.
+        in turn; ``"auto"`` is :func:`propcvx.solvers.choose_solvers`.  ``history_`` names the
+        solver that answered.
     solver_tol : float
         The relative duality gap of the master to reach.
     solver_options : dict or None
@@ -162,7 +162,7 @@ class ConvPropSVM(BagClassifier):
     def _check_bags(self, bags: Bags) -> None:
         bags.check_known(self.epsilon)
 
-    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> FitResult:
         self.C_ = weight_of_hinge(self.C, feature_map.features, bags)
         check_flag("fit_intercept", self.fit_intercept)
         source, method = f"relaxation {name_of(self.relaxation)}", find_relaxation(self.relaxation)
@@ -209,7 +209,7 @@ class ConvPropSVM(BagClassifier):
                 exception = interruption
         bias += float(separator.weights[rank:].sum() - separator.weights @ mean)
         plane = separator.weights[:rank]
-        return Fitted(labeling, plane, bias, result.value, result.history, exception)
+        return FitResult(labeling, plane, bias, result.value, result.history, exception)
 
     def _certified_form(self) -> dict[str, Any]:
         if self.relaxation_.loss != "hinge":

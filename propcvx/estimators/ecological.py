@@ -18,7 +18,7 @@ from propcvx.bags.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import InputError, PropCVXWarning, warn
 from propcvx.estimators.means import BagMeanClassifier
-from propcvx.history import Fitted
+from propcvx.history import FitResult
 from propcvx.programs import ecological_regression
 from propcvx.svm.kernels import FeatureMap
 
@@ -76,7 +76,7 @@ class EcologicalRegression(BagMeanClassifier):
         Constant of ``"poly"``.
     solver : str, Solver or sequence
         A solver of quadratic programs, see ``propcvx.solvers.SOLVERS``, or several to try in turn;
-        ``"auto"`` is the closed form, see :func:`propcvx.solvers.automatic`.
+        ``"auto"`` is the closed form, see :func:`propcvx.solvers.choose_solvers`.
     solver_tol : float
         The relative error of the objective to reach.
     solver_options : dict or None
@@ -125,7 +125,7 @@ class EcologicalRegression(BagMeanClassifier):
     bag_weights: BagWeights = "size"
     solver_tol: float = 1e-12
 
-    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> FitResult:
         features, bags, all_bags = self._training_bags(feature_map, bags)
         weights, p = self._loss_weights(all_bags), bags.proportions
         equal = self._warn_if_equal_proportions(bags)

@@ -13,7 +13,7 @@ from propcvx.checks import check_choice, number_or_scale
 from propcvx.errors import IllPosedWarning, InputError, warn
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import total_variance
-from propcvx.history import Fitted, solved_at_once
+from propcvx.history import FitResult, single_round_history
 from propcvx.labelings.losses import best_regression_bias
 from propcvx.programs import conditional_exponential_model, inv_cal_dual, inv_cal_targets
 from propcvx.svm.kernels import FeatureMap
@@ -52,11 +52,11 @@ class OneProgramClassifier(BagClassifier):
 
     def _finish(
         self, features: Array, weights: Array, bias: float, objective: float, ill_posed: bool
-    ) -> Fitted:
+    ) -> FitResult:
         """Build the result of the fit; ``ill_posed`` if the data do not determine it well."""
-        history = solved_at_once(self.solution_.value, self.solution_)
+        history = single_round_history(self.solution_.value, self.solution_)
         labeling = np.where(features @ weights + bias > 0, 1.0, -1.0)
-        return Fitted(labeling, weights, bias, objective, history, ill_posed=ill_posed)
+        return FitResult(labeling, weights, bias, objective, history, ill_posed=ill_posed)
 
     def _warn_if_equal_proportions(self, bags: Bags) -> bool:
         """Warn if all bags have the same proportion, and return whether they do."""
@@ -127,7 +127,7 @@ class MeanMap(BagMeanClassifier):
         Constant of ``"poly"``.
     solver : str, Solver or sequence
         A solver of exponential cone programs, see ``propcvx.solvers.SOLVERS``, or several to try in
-        turn; ``"auto"`` is :func:`propcvx.solvers.automatic`.
+        turn; ``"auto"`` is :func:`propcvx.solvers.choose_solvers`.
     solver_tol : float
         The relative duality gap to reach, about the square of the relative error of the weights.
     solver_options : dict or None
@@ -184,7 +184,7 @@ class MeanMap(BagMeanClassifier):
     fit_intercept: bool = True
     solver_tol: float = 1e-12
 
-    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> FitResult:
         check_choice("likelihood", self.likelihood, ("mean", "sum"))
         features, bags, all_bags = self._training_bags(feature_map, bags)
         center = self.fit_intercept * features.mean(axis=0)  # with a bias the origin is free
@@ -271,7 +271,7 @@ class InvCal(BagMeanClassifier):
         Constant of ``"poly"``.
     solver : str, Solver or sequence
         A solver of quadratic programs, see ``propcvx.solvers.SOLVERS``, or several to try in turn;
-        ``"auto"`` is :func:`propcvx.solvers.automatic`.
+        ``"auto"`` is :func:`propcvx.solvers.choose_solvers`.
     solver_tol : float
         The relative duality gap to reach.
     solver_options : dict or None
@@ -328,7 +328,7 @@ class InvCal(BagMeanClassifier):
             )
         return bags.epsilons(self.epsilon, high=np.inf)[bags.has_proportion]
 
-    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> FitResult:
         features, bags, all_bags = self._training_bags(feature_map, bags)
         loss_weights, epsilons = self._loss_weights(all_bags), self._epsilons(all_bags)
         equal = self._warn_if_equal_proportions(bags)

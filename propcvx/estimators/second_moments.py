@@ -13,7 +13,7 @@ from propcvx.bags.metrics import least_error_bias
 from propcvx.checks import check_choice, check_count
 from propcvx.errors import IllPosedWarning, warn
 from propcvx.estimators.means import OneProgramClassifier
-from propcvx.history import Fitted
+from propcvx.history import FitResult
 from propcvx.programs import second_moments
 from propcvx.svm.kernels import FeatureMap
 
@@ -72,7 +72,7 @@ class SecondMoments(OneProgramClassifier):
         Constant of ``"poly"``.
     solver : str, Solver or sequence
         A solver of semidefinite programs, see ``propcvx.solvers.SOLVERS``, or several to try in
-        turn; ``"auto"`` is :func:`propcvx.solvers.automatic`: the closed form.
+        turn; ``"auto"`` is :func:`propcvx.solvers.choose_solvers`: the closed form.
     solver_tol : float
         The solver's own tolerance.
     solver_options : dict or None
@@ -118,7 +118,7 @@ class SecondMoments(OneProgramClassifier):
 
     n_components: int | str | None = "auto"
 
-    def _run(self, feature_map: FeatureMap, bags: Bags) -> Fitted:
+    def _run(self, feature_map: FeatureMap, bags: Bags) -> FitResult:
         features, training_bags, all_bags = self._training_bags(feature_map, bags)
         mean, basis = self._components(features, training_bags)
         rows = (features - mean) @ basis

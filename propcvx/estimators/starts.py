@@ -21,7 +21,7 @@ from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.conv import ConvPropSVM
 from propcvx.estimators.ecological import EcologicalRegression
 from propcvx.estimators.means import InvCal, MeanMap
-from propcvx.history import Fitted
+from propcvx.history import FitResult
 from propcvx.labelings.feasible import FeasibleLabelings, random_labeling
 from propcvx.svm.kernels import FeatureMap, Kernel
 
@@ -56,13 +56,13 @@ class Start:
         labeling, in which known labels take precedence.
     annealing : bool
         Whether C* rises from 1e-5 C (which tends to forget the start), or is C at once.
-    results : list of Fitted
+    results : list of FitResult
         The fit of the method, if it was fitted.
     """
 
     init: Any
     annealing: bool
-    results: list[Fitted] = field(default_factory=list, repr=False)
+    results: list[FitResult] = field(default_factory=list, repr=False)
 
     @property
     def is_method(self) -> bool:
@@ -78,7 +78,7 @@ class Start:
             return random_labeling(bags, random)
         return np.where(bags.labels == 0, self.init, bags.labels)
 
-    def fit(self, features: Array, bags: Bags) -> Fitted:
+    def fit(self, features: Array, bags: Bags) -> FitResult:
         """Fit the method, once, and return the result."""
         if not self.results:
             with suppress_warnings(IllPosedWarning):  # the method only proposes

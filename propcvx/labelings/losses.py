@@ -21,8 +21,8 @@ from propcvx.bags.bags import Bags
 from propcvx.checks import check_number
 from propcvx.errors import InputError
 
-OnArrays = Callable[[Array], Array]
-OnExpressions = Callable[[Any], cp.Expression]
+ArrayFunction = Callable[[Array], Array]
+ExpressionFunction = Callable[[Any], cp.Expression]
 
 GAPS = np.linspace(-1.0, 1.0, 1001)
 """Points at which a proportion loss is checked: from no positives to only positives."""
@@ -31,7 +31,9 @@ MARGINS = np.linspace(-10.0, 10.0, 1001)
 """Points at which an instance loss is checked."""
 
 
-def check_loss(what: str, points: Array, evaluate: OnArrays, expression: OnExpressions) -> None:
+def check_loss(
+    what: str, points: Array, evaluate: ArrayFunction, expression: ExpressionFunction
+) -> None:
     """Raise unless both forms of a loss are one function, finite and convex.
 
     Parameters
@@ -81,7 +83,7 @@ class InstanceLoss:
     ----------
     name : str
         Its name in ``INSTANCE_LOSSES``.
-    of_margins : callable
+    margin_loss : callable
         The function h on NumPy arrays.
     expression : callable
         The same function on CVXPY expressions.
@@ -98,19 +100,19 @@ class InstanceLoss:
     """
 
     name: str
-    of_margins: OnArrays
-    expression: OnExpressions
+    margin_loss: ArrayFunction
+    expression: ExpressionFunction
     weights: Array | float = 1.0
-    gain: OnArrays | None = None
+    gain: ArrayFunction | None = None
 
     def __post_init__(self) -> None:
-        what = f"instance loss {self.name!r}: of_margins"
-        check_loss(what, MARGINS, self.of_margins, self.expression)
-        differences = self.of_margins(-MARGINS) - self.of_margins(MARGINS)
+        what = f"instance loss {self.name!r}: margin_loss"
+        check_loss(what, MARGINS, self.margin_loss, self.expression)
+        differences = self.margin_loss(-MARGINS) - self.margin_loss(MARGINS)
         if self.gain and not np.allclose(self.gain(MARGINS), differences, rtol=1e-9, atol=1e-9):
             raise InputError(
                 f"instance loss {self.name!r}: gain must be the same function of a score f as "
-                "of_margins(-f) - of_margins(f); got different values."
+                "margin_loss(-f) - margin_loss(f); got different values."
             )
         weights = np.asarray(self.weights)
         if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
@@ -121,7 +123,7 @@ class InstanceLoss:
 
     def evaluate(self, labeling: Array | float, scores: Array) -> Array:
         """Compute the loss of each instance."""
-        return self.weights * self.of_margins(labeling * scores)
+        return self.weights * self.margin_loss(labeling * scores)
 
     def reduction(self, scores: Array) -> Array:
         r"""Compute the reduction :math:`\delta_i = L(-1, f_i) - L(+1, f_i)` by a flip to +1.
@@ -151,7 +153,7 @@ class InstanceLoss:
         return self if relative is None else replace(self, weights=weights * relative)
 
 
-def _hinge_of_margins(margins: Array) -> Array:
+def _hinge_margin_loss(margins: Array) -> Array:
     return np.maximum(0.0, 1.0 - margins)
 
 
@@ -164,7 +166,7 @@ def _hinge_gain(scores: Array) -> Array:
 
 
 def _squared_hinge(margins: Array) -> Array:
-    return np.square(_hinge_of_margins(margins))
+    return np.square(_hinge_margin_loss(margins))
 
 
 def _squared_hinge_expression(margins: cp.Expression) -> cp.Expression:
@@ -191,7 +193,7 @@ def _logistic_expression(margins: cp.Expression) -> cp.Expression:
     return cp.logistic(-margins)
 
 
-HINGE = InstanceLoss("hinge", _hinge_of_margins, _hinge_expression, gain=_hinge_gain)
+HINGE = InstanceLoss("hinge", _hinge_margin_loss, _hinge_expression, gain=_hinge_gain)
 """The hinge loss with weights of one: the paper's, and the default everywhere."""
 
 INSTANCE_LOSSES: Mapping[str, InstanceLoss] = MappingProxyType(
@@ -300,8 +302,8 @@ class ProportionLoss:
     """
 
     name: str
-    evaluate: OnArrays
-    expression: OnExpressions
+    evaluate: ArrayFunction
+    expression: ExpressionFunction
     epsilon: Any = None
     dead_zone: Any = None
 

@@ -18,7 +18,7 @@ from propcvx.bags.bags import Bags
 from propcvx.checks import check_labeling
 from propcvx.errors import InputError
 from propcvx.estimators import InvCal
-from propcvx.history import Fitted
+from propcvx.history import FitResult
 from propcvx.plotting.style import BLUE, GRAY, Array, axes_of, check_plane, draw_points, draw_sides
 
 FRAMES_PER_SECOND = 4
@@ -136,12 +136,12 @@ class Film(FuncAnimation):
         return f'<img alt="animation" src="data:image/gif;base64,{encoded}">'
 
 
-def annealing(frames: Iterable[Fitted], X: Array, ax: Axes | None = None) -> Film:
+def annealing(frames: Iterable[FitResult], X: Array, ax: Axes | None = None) -> Film:
     r"""Animate Algorithm 1: labels and separator of every round, while :math:`C^*` rises.
 
     Parameters
     ----------
-    frames : iterable of Fitted
+    frames : iterable of FitResult
         Results of :func:`propcvx.alternating.algorithm.alternate` with a linear kernel.
     X : array of shape (n_instances, 2)
     ax : Axes, optional
@@ -169,12 +169,12 @@ def annealing(frames: Iterable[Fitted], X: Array, ax: Axes | None = None) -> Fil
     return Film(figure, draw, frames=len(rounds), interval=1000 / FRAMES_PER_SECOND)
 
 
-def annealing_frame(frame: Fitted, X: Array, ax: Axes | None = None) -> Axes:
+def annealing_frame(frame: FitResult, X: Array, ax: Axes | None = None) -> Axes:
     """Draw one round of Algorithm 1: the labels, and their separator with its margin.
 
     Parameters
     ----------
-    frame : Fitted
+    frame : FitResult
         As in :func:`annealing`.
     X : array of shape (n_instances, 2)
     ax : Axes, optional

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from propcvx.arrays import Array, Weight
-from propcvx.history import solved_at_once
+from propcvx.history import single_round_history
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import Lifting, diffrac, lifted_svm_dual, mixture, square_loss_matrix
 from propcvx.relaxation.bounds import labeling_upper_bound, lower_bound
@@ -60,7 +60,7 @@ class Lifted(Relaxation):
         labelings = nearest_labelings(vectors, weights, feasible)
         lower = lower_bound(alpha, largest / 2, C)
         value, upper = max(answer.value, lower), labeling_upper_bound(features, labelings, C)
-        history = solved_at_once(value, answer)
+        history = single_round_history(value, answer)
         yield RelaxationResult(value, lower, upper, vectors, weights, alpha, labelings, history)
 
 
@@ -136,7 +136,7 @@ class Diffrac(Relaxation):
         labelings = nearest_labelings(vectors, weights, feasible)
         lower = max(0.0, -float(largest))
         value, upper = max(answer.value, lower), least_square_loss(features, labelings, C)
-        alpha, history = np.full(len(features), C), solved_at_once(value, answer)
+        alpha, history = np.full(len(features), C), single_round_history(value, answer)
         yield SquareLossResult(value, lower, upper, vectors, weights, alpha, labelings, history)
 
 

@@ -6,9 +6,9 @@ specialized solvers are in the same table and return the same kind of solution.
 
 from propcvx.solvers.comparison import compare_solvers
 from propcvx.solvers.interface import Solve, SolverNames, solve
-from propcvx.solvers.residuals import Residuals, residuals_of
+from propcvx.solvers.residuals import Residuals, compute_residuals
 from propcvx.solvers.solver import Solution, Solver
-from propcvx.solvers.table import SOLVERS, automatic, find_solver, solvers_for
+from propcvx.solvers.table import SOLVERS, choose_solvers, find_solver, list_solvers
 
 __all__ = [
     "SOLVERS",
@@ -17,10 +17,10 @@ __all__ = [
     "Solve",
     "Solver",
     "SolverNames",
-    "automatic",
+    "choose_solvers",
     "compare_solvers",
+    "compute_residuals",
     "find_solver",
-    "residuals_of",
+    "list_solvers",
     "solve",
-    "solvers_for",
 ]

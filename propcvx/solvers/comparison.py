@@ -17,9 +17,9 @@ from propcvx.checks import check_number
 from propcvx.errors import PropCVXError, ResidualsError, UnsupportedSolverError
 from propcvx.programs import Program
 from propcvx.solvers.interface import USABLE, store_values
-from propcvx.solvers.residuals import residuals_of
+from propcvx.solvers.residuals import compute_residuals
 from propcvx.solvers.solver import Solution, Solver
-from propcvx.solvers.table import find_solver, named_solver, solvers_for
+from propcvx.solvers.table import find_solver, list_solvers, named_solver
 
 Row = dict[str, Any]
 
@@ -79,7 +79,7 @@ def compare_solvers(
     for tol in tols:
         check_number("tols", 1.0 if tol is None else tol, low=0.0)
     program, rows = Program.from_problem(program), list[Row]()
-    names = solvers_for(program) if solvers is None else solvers
+    names = list_solvers(program) if solvers is None else solvers
     for solver, tol in product([named_solver(n) or find_solver(n, program) for n in names], tols):
         row = {"program": program.name, "solver": solver.name, "version": solver.version}
         rows.append({**row, "tol": tol, **dict.fromkeys(MEASURED)})
@@ -133,7 +133,7 @@ def _measure(program: Program, solver: Solver, tol: float | None) -> Row:
                 parts = program.values, solution.variables, solution.duals
                 row["relative_gap"] = program.structure.gap(*parts)
             row["again_ms"] = 1e3 * min(solve_timed().solve_seconds for _ in range(REPEATS))
-            residuals = residuals_of(program.problem)
+            residuals = compute_residuals(program.problem)
             return row | {name: getattr(residuals, name) for name in RESIDUALS}
     except ResidualsError as error:
         return row | {"reason": f"not checked: {error}"}

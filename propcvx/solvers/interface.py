@@ -21,9 +21,9 @@ from propcvx.errors import (
     warn,
 )
 from propcvx.programs import Program
-from propcvx.solvers.residuals import residuals_of
+from propcvx.solvers.residuals import compute_residuals
 from propcvx.solvers.solver import ADVICE, Solution, Solver
-from propcvx.solvers.table import automatic, find_solver
+from propcvx.solvers.table import choose_solvers, find_solver
 from propcvx.solvers.through_cvxpy import convert_error
 
 USABLE = (cp.OPTIMAL, cp.OPTIMAL_INACCURATE, cp.USER_LIMIT)
@@ -143,8 +143,8 @@ def solve(
         A name in ``SOLVERS`` or of another solver that CVXPY has installed, or a solver of your
         own; or several of them or pairs ``(solver, options)``, of which the next is called if one
         fails or stops before its tolerance.  ``"auto"`` is the list of
-        :func:`propcvx.solvers.automatic`.  There is no other fallback; ``Solution.solver`` names
-        the solver that answered.
+        :func:`propcvx.solvers.choose_solvers`.  There is no other fallback; ``Solution.solver``
+        names the solver that answered.
     tol : float
         Tolerance.  For programs whose structure can bound the error of a solution
         (:meth:`propcvx.programs.Structure.gap`), the relative duality gap: it is computed from the
@@ -250,7 +250,7 @@ def _solvers_of(solver: SolverNames, program: Program) -> list[tuple[Solver, Map
     if not names:
         raise UnsupportedSolverError("solver must name at least one solver; got an empty sequence.")
     if names == ["auto"]:
-        names = list(automatic(program))
+        names = list(choose_solvers(program))
     pairs = [name if isinstance(name, tuple) else (name, {}) for name in names]
     if any(len(pair) != 2 or isinstance(pair[0], Mapping) for pair in pairs):
         raise UnsupportedSolverError(
@@ -374,7 +374,7 @@ def _with_residuals(program: Program, solution: Solution) -> Solution:
     """Add the residuals to a solution, whose status is not optimal if they are large."""
     store_values(program, solution)
     try:
-        residuals = residuals_of(program.problem)
+        residuals = compute_residuals(program.problem)
     except ResidualsError as refusal:
         warn(
             f"{program.name} is solved and its residuals not checked: {refusal}",

@@ -87,7 +87,7 @@ class Residuals:
         return ", ".join(texts[:-1])
 
 
-def residuals_of(problem: cp.Problem) -> Residuals:
+def compute_residuals(problem: cp.Problem) -> Residuals:
     r"""Recompute primal residual, dual residual and duality gap of a problem's present values.
 
     Parameters
@@ -111,10 +111,10 @@ def residuals_of(problem: cp.Problem) -> Residuals:
     >>> x = cp.Variable(3)
     >>> problem = cp.Problem(cp.Minimize(cp.sum_squares(x - [1.0, -2.0, 0.5]) + cp.norm1(x)))
     >>> _ = problem.solve()
-    >>> residuals_of(problem).relative < 1e-6
+    >>> compute_residuals(problem).relative < 1e-6
     True
     >>> x.value = x.value + 0.1
-    >>> residuals_of(problem).relative > 1e-3
+    >>> compute_residuals(problem).relative > 1e-3
     True
     """
     _check_covered(problem)

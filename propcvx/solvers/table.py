@@ -175,7 +175,7 @@ FEW_FEATURES = 0.1
 """Features per instance up to which a larger SVM is solved by Newton's method."""
 
 
-def automatic(program: Program) -> tuple[str, ...]:
+def choose_solvers(program: Program) -> tuple[str, ...]:
     """Return names of solvers for a program, to be called in turn if one fails or stops early.
 
     Up to ``TEACHING_SIZE`` an SVM, a logistic model, a ridge regression and a master of one cut
@@ -189,9 +189,9 @@ def automatic(program: Program) -> tuple[str, ...]:
     --------
     >>> import numpy as np
     >>> from propcvx.programs import svm_dual
-    >>> automatic(svm_dual(np.ones((300, 8))))
+    >>> choose_solvers(svm_dual(np.ones((300, 8))))
     ('piqp', 'clarabel', 'newton')
-    >>> automatic(svm_dual(np.ones((5000, 8))))
+    >>> choose_solvers(svm_dual(np.ones((5000, 8))))
     ('newton', 'piqp', 'clarabel')
     """
     names = _ordered_names(program)
@@ -227,14 +227,14 @@ def _ordered_names(program: Program) -> tuple[str, ...]:
     return (*special, *general)
 
 
-def solvers_for(program: Program) -> list[str]:
+def list_solvers(program: Program) -> list[str]:
     """Return the names of the installed solvers of the table that can solve a program.
 
     Examples
     --------
     >>> import numpy as np
     >>> from propcvx.programs import svm_primal
-    >>> "clarabel" in solvers_for(svm_primal(np.eye(2)))
+    >>> "clarabel" in list_solvers(svm_primal(np.eye(2)))
     True
     """
     return [
@@ -270,17 +270,17 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
         raise UnsupportedSolverError(
             f"solver must be 'auto', a Solver, or one of {sorted(SOLVERS)}, or any other that "
             f"CVXPY has installed; got {solver!r}{did_you_mean(str(solver).lower(), SOLVERS)}; "
-            f"{solvers_for(program)} can solve {program.name}."
+            f"{list_solvers(program)} can solve {program.name}."
         )
     if not row.can_solve(program):
         reason = "" if row.classes else ": it supports one structure, which no variant has"
         raise UnsupportedSolverError(
             f"solver {row.name!r} cannot solve {program.name} ({program.problem_class.value})"
-            f"{reason}; {solvers_for(program)} can."
+            f"{reason}; {list_solvers(program)} can."
         )
     if not row.installed:
         raise UnsupportedSolverError(
             f"solver {row.name!r} is not installed: pip install {row.package}; "
-            f"{solvers_for(program)} are installed and can solve {program.name}."
+            f"{list_solvers(program)} are installed and can solve {program.name}."
         )
     return row

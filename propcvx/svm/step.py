@@ -243,7 +243,7 @@ def svm_step(features: Array, loss: InstanceLoss, solve: Solve, caches: Caches) 
         Separators of steps on these features, by solver, tolerance and weights of the instances; it
         is updated in place.
     """
-    if loss.of_margins is not HINGE.of_margins:
+    if loss.margin_loss is not HINGE.margin_loss:
         return LossStep(features, solve, loss)
     step, is_cacheable = (
         SVMStep(features, solve, loss),

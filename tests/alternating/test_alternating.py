@@ -25,7 +25,7 @@ from propcvx.alternating.algorithm import alternate, annealing_values, descent
 from propcvx.errors import SolverError
 from propcvx.estimators import alter, paper_alter_psvm
 from propcvx.estimators.starts import Start
-from propcvx.history import Fitted, History, StopReason
+from propcvx.history import FitResult, History, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings, best_labeling, random_labeling
 from propcvx.labelings.losses import HINGE, PROPORTION_LOSSES
 from propcvx.programs import margin_classifier, psvm, svm_primal
@@ -255,7 +255,7 @@ def test_of_several_kinds_of_start_the_smallest_objective_wins():
 
 @pytest.mark.parametrize(("excess", "winner"), [(1e-9, "InvCal()"), (1e-3, "random")])
 def test_start_with_the_smaller_objective_wins_beyond_the_tolerance(excess, winner):
-    random, method = (Fitted(None, None, 0.0, value, History()) for value in (1.0, 1.0 + excess))
+    random, method = (FitResult(None, None, 0.0, value, History()) for value in (1.0, 1.0 + excess))
     clf = AlterPropSVM()
     clf._best([(Start("random", True), random), (Start(InvCal(), False), method)])
     assert str(clf.init_) == winner

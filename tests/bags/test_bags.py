@@ -68,7 +68,7 @@ def test_a_target_says_what_it_was_made_from(data):
     assert bags.proportions.tolist() == [shares[name] for name in names]
     assert bags.sizes.tolist() == [ids.count(name) for name in names]
     assert [names[k] for k in bags.index] == ids
-    assert bags.is_whole.all()
+    assert bags.is_complete.all()
     assert (bags.n_bags, bags.n_instances) == (len(names), len(ids))
     random = np.random.RandomState(0)
     features, labeling = random.randn(len(ids), 2), random.choice((-1.0, 1.0), size=len(ids))
@@ -95,7 +95,7 @@ def test_slices_keep_what_is_known_of_whole_bags(take):
     assert part.proportions.tolist() == [0.5, 0.0]
     assert part.labels.tolist() == [0, 0, 0, -1]
     assert part.sizes.tolist() == [2, 2]
-    assert part.is_whole.all()
+    assert part.is_complete.all()
 
 
 def test_split_bags_warn_and_name_bag_splitter():
@@ -103,7 +103,7 @@ def test_split_bags_warn_and_name_bag_splitter():
     text = r"1 of 2 bags lack rows \(the first is bag 'a', with 2 of its 3 .*BagKFold"
     with pytest.warns(SplitBagWarning, match=text):
         bags = Bags.from_target(y[1:])
-    assert bags.is_whole.tolist() == [False, True]
+    assert bags.is_complete.tolist() == [False, True]
     assert bags.proportions.tolist() == [1 / 3, 0.5]
     assert [count.tolist() for count in bags.count_range()] == [[1, 1], [1, 1]], "the nearest count"
 

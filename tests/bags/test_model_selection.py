@@ -16,7 +16,7 @@ from propcvx.bags.metrics import (
     bag_r2_scorer,
     neg_bag_deviance_scorer,
     neg_bag_error_scorer,
-    neg_weighted_bag_error_scorer,
+    neg_size_weighted_bag_error_scorer,
 )
 from propcvx.bags.model_selection import BagShuffleSplit, RepeatedBagKFold, deal_bags
 from propcvx.errors import FewBagsWarning, InputError, SplitBagWarning
@@ -38,7 +38,7 @@ def check_split(y, train, test):
     """Both halves are whole bags, and all instances are in one of them; the bags held out."""
     assert sorted([*train, *test]) == list(range(len(y)))
     for half in (train, test):
-        assert Bags.from_target(y[half]).is_whole.all()
+        assert Bags.from_target(y[half]).is_complete.all()
     return set(y["bag"][test])
 
 
@@ -237,6 +237,6 @@ def test_two_classes_in_a_table_explain_as_much_as_positives():
     model.fit(X, y)
     for scorer, name in (
         (neg_bag_error_scorer, "uniform"),
-        (neg_weighted_bag_error_scorer, "size"),
+        (neg_size_weighted_bag_error_scorer, "size"),
     ):
         assert scorer(model, X, y) == -bag_error(y, model.predict(X), bag_weights=name)

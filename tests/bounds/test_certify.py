@@ -104,7 +104,7 @@ def check_bounds(seed, monkeypatch, names=tuple(BOUNDS), **options):
     tol = float(random.choice([1e-2, 1e-8]))
     monkeypatch.setattr(branching, "MOST_AT_ONCE", random.choice([1, 1000]))
     for name in names:
-        if BOUNDS[name].refuses(problem) is None:
+        if BOUNDS[name].refusal_reason(problem) is None:
             interval = reached(name, problem, scores, tol)
             assert interval.lower <= above * (1 + 1e-7)
             assert interval.upper >= below * (1 - 1e-7)
@@ -323,7 +323,7 @@ FORMS = {
     "exact": {},
     "epsilon": {"epsilon": 0.3},
     "loss": {"C_p": 1.0},
-    "squared loss": {"C_p": 1.0, "loss": "squared", "bag_weights": "size"},
+    "squared loss": {"C_p": 1.0, "proportion_loss": "squared", "bag_weights": "size"},
     "gaussian": {"kernel": "rbf", "gamma": 0.5},
     "constant": {"intercept": "constant"},
 }
@@ -341,7 +341,7 @@ def test_every_form_is_proved_whatever_the_order_and_the_names(form, known):
         certify(X, y, 0.5, **FORMS[form])
         for X, y in ((small.X, small.y), (small.X[order], permuted), (small.X, swapped))
     )
-    assert first.proved_optimal
+    assert first.is_optimal
     assert first.stop_reason is StopReason.PROVED
     assert (first.labeling[labels != 0] == labels[labels != 0]).all()
     assert second.upper == pytest.approx(first.upper, rel=1e-10)
@@ -367,7 +367,7 @@ def test_relaxations_prove_bounds_of_the_best_labeling(name, form):
     small = small_problem(11, (3, 3), 3)
     best = certify(small.X, small.y, 0.5, bounds="enumeration", **FORMS[form])
     result = certify(small.X, small.y, 0.5, bounds=RELAXED[name], **FORMS[form])
-    assert best.proved_optimal
+    assert best.is_optimal
     proofs = ("swap search", "no loss is negative")
     proved = [event.lower for event in result.history if event.bound not in proofs]
     assert 0.0 < max(proved) <= best.upper * (1 + 1e-7)
@@ -388,7 +388,7 @@ def test_certify_of_fit_equals_certify_of_its_problem(model, form, kernel):
     fitted = clone(model).set_params(**options).fit(small.X, small.y)
     after = certify(fitted, small.X, small.y)
     direct = certify(small.X, small.y, 0.5, **form, **options)
-    assert after.proved_optimal
+    assert after.is_optimal
     assert after.upper == pytest.approx(direct.upper, rel=1e-4)
     with pytest.raises(InputError, match=r"must be th.* of the fit"):
         certify(fitted, 2.0 * small.X if kernel == "rbf" else small.X[1:], small.y)
@@ -411,7 +411,7 @@ def test_the_interval_is_returned_when_time_is_up():
     assert result.stop_reason is StopReason.OUT_OF_TIME
     assert 0.0 <= result.lower < result.upper < np.inf
     assert "not proved optimal" in str(result)
-    assert not result.proved_optimal
+    assert not result.is_optimal
 
 
 def test_an_interruption_at_any_event_leaves_what_is_known():
@@ -459,7 +459,7 @@ def test_a_bound_that_fails_costs_only_its_own(proves):
     assert result.lower > alone.lower if proves else result.lower == alone.lower
     assert result.upper == alone.upper
     with pytest.warns(BoundFailedWarning):
-        assert certify(small.X, small.y, 1.0, bounds=[failing, "branch_and_bound"]).proved_optimal
+        assert certify(small.X, small.y, 1.0, bounds=[failing, "branch_and_bound"]).is_optimal
 
 
 def test_a_failure_is_raised_where_nothing_is_proved():

@@ -30,7 +30,7 @@ def test_the_rest_of_a_cut_bag_has_a_share():
     with pytest.warns(SplitBagWarning):
         apart = Bags.from_target(y[:4]).isolate_known_labels()
     assert apart.proportions.tolist() == [0.0, 1.0, 1.0], "clipped: 1 of 4 less 2"
-    assert apart.is_whole.tolist() == [False, True, True]
+    assert apart.is_complete.tolist() == [False, True, True]
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")

@@ -113,9 +113,9 @@ def test_invalid_proportion_loss_raises(evaluate, expression, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"of_margins": lambda m: np.minimum(1.0, np.maximum(0.0, 1 - m))}, "must be convex, and"),
-        ({"of_margins": lambda m: np.maximum(0.0, 2 - m)}, "must be the same function"),
-        ({"of_margins": lambda m: np.full_like(m, np.nan)}, "must give a finite number"),
+        ({"margin_loss": lambda m: np.minimum(1.0, np.maximum(0.0, 1 - m))}, "must be convex, and"),
+        ({"margin_loss": lambda m: np.maximum(0.0, 2 - m)}, "must be the same function"),
+        ({"margin_loss": lambda m: np.full_like(m, np.nan)}, "must give a finite number"),
         ({"expression": cp.sqrt}, "convex by the rules of CVXPY"),
         ({"weights": -1.0}, "weights must be positive"),
         ({"gain": lambda scores: -scores}, "gain must be the same function"),

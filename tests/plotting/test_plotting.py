@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 from propcvx import Bags, ConvPropSVM, InvCal, MeanMap, bag_target, check_fit, group_rates, plotting
 from propcvx.datasets import make_two_bags
 from propcvx.errors import InputError
-from propcvx.history import Fitted, History, Round, StopReason
+from propcvx.history import FitResult, History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.plotting.style import BLUE
 
@@ -44,7 +44,7 @@ def fitted(*rounds):
 
 def iterate(number, C_star):
     rounds = number * [Round(1.0, "piqp", "optimal", 0.1, C_star=C_star, n_flips=2)]
-    return Fitted(LABELS, np.array([1.0, 0.3]), 0.1, 1.0, History(rounds))
+    return FitResult(LABELS, np.array([1.0, 0.3]), 0.1, 1.0, History(rounds))
 
 
 PLANE = SimpleNamespace(decision_function=lambda points: points @ [1.0, 0.3], epsilon=0.1)

@@ -34,7 +34,7 @@ from propcvx.datasets import load_real, make_two_bags
 from propcvx.datasets.files import MissingDataError
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.programs import lifted_svm_dual, svm_dual
-from propcvx.solvers import automatic, solve, solvers_for
+from propcvx.solvers import choose_solvers, solve, list_solvers
 print({"matplotlib", "pandas"} & set(sys.modules) - before)
 from propcvx.plotting import figure_one
 
@@ -46,7 +46,7 @@ print(*(method.fit(X, y).score(X, data.labels) for method in methods))
 figure_one(data, [(str(method), {"": method}) for method in methods])
 
 small = svm_dual(X)
-print(automatic(small), {"osqp", "piqp", "scs"} & set(solvers_for(small)))
+print(choose_solvers(small), {"osqp", "piqp", "scs"} & set(list_solvers(small)))
 few = [0, 1, 2, 60, 61, 62]
 target = bag_target([0] * 3 + [1] * 3, {0: 1 / 3, 1: 2 / 3})
 feasible = FeasibleLabelings.from_bags(Bags.from_target(target), epsilon=0.0)

@@ -9,7 +9,7 @@ from large_C import KINDS, problem
 
 from propcvx.errors import SolverError
 from propcvx.programs import mkl_epigraph, mkl_group, svm_dual, svm_dual_parameters
-from propcvx.solvers import automatic, solve
+from propcvx.solvers import choose_solvers, solve
 from propcvx.svm.kernels import FeatureMap, Kernel
 
 N_INSTANCES = 40
@@ -205,12 +205,12 @@ def test_order_of_solvers_for_large_one_cut():
     labelings[0, X[:, 0] > 0.1 * X[:, 1]] = -1.0
     features, _ = FeatureMap.fit(X, Kernel()).with_intercept("center")
     program = mkl_group(features, labelings[:1], 1.0)
-    names = automatic(program)
+    names = choose_solvers(program)
     assert names[:2] == ("newton", "mkl_interior_point")
-    assert automatic(mkl_group(features, labelings, 1.0))[0] == names[1]
-    few = automatic(mkl_group(features[:1000], labelings[:1, :1000], 1.0))
+    assert choose_solvers(mkl_group(features, labelings, 1.0))[0] == names[1]
+    few = choose_solvers(mkl_group(features[:1000], labelings[:1, :1000], 1.0))
     assert (few[0], few[-2:]) == ("clarabel", names[:2])
-    wide = automatic(mkl_group(np.tile(features, 23), labelings[:1], 1.0))
+    wide = choose_solvers(mkl_group(np.tile(features, 23), labelings[:1], 1.0))
     assert wide[:2] == ("liblinear", names[1])
 
 
@@ -262,5 +262,5 @@ def test_without_a_second_class_or_weights_next_solver_answers(one_class, C):
     features, labeling, _ = kernel_problem(0)
     labeling = np.ones(120) if one_class else labeling
     program = svm_dual(features, bias=False).set(**svm_dual_parameters(labeling, C))
-    assert automatic(program)[:2] == ("liblinear", "newton")
+    assert choose_solvers(program)[:2] == ("liblinear", "newton")
     assert solve(program, tol=1e-7, residuals=False).solver == "newton"

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from propcvx.errors import ResidualsError
-from propcvx.solvers.residuals import residuals_of
+from propcvx.solvers.residuals import compute_residuals
 
 TARGET = np.array([[1.0, -2.0, 0.5], [0.3, -1.0, 2.0], [1.5, 0.1, 0.4]])
 
 
 def residuals(problem):
-    return tuple(vars(residuals_of(problem)).values())[:3]
+    return tuple(vars(compute_residuals(problem)).values())[:3]
 
 
 SOLVERS = {"SCS": {"eps": 1e-10}, "CLARABEL": {}}
@@ -196,13 +196,13 @@ def test_residuals_of_uncovered_problem_raise(named):
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), REFUSED[named](x))
     x.save_value(np.ones(3))
     with pytest.raises(ResidualsError, match=rf"(?s){named}.*residuals=False"):
-        residuals_of(problem)
+        compute_residuals(problem)
 
 
 def test_unset_values_are_named():
     x, p = cp.Variable(name="x"), cp.Parameter(name="p")
     with pytest.raises(ResidualsError, match="'x', 'p'"):
-        residuals_of(cp.Problem(cp.Minimize(cp.square(x - p))))
+        compute_residuals(cp.Problem(cp.Minimize(cp.square(x - p))))
 
 
 @pytest.mark.parametrize("name", ["soc", "psd", "PSD linked"])
@@ -210,7 +210,7 @@ def test_values_that_are_not_finite_have_no_finite_residual(name):
     problem = solved(EXACT[name]())
     dual = problem.constraints[0].dual_variables[0]
     dual.save_value(np.full(dual.shape, np.inf))
-    answer = residuals_of(problem)
+    answer = compute_residuals(problem)
     assert answer.primal_residual <= 1e-6
     assert not np.isfinite(answer.dual_residual)
     assert not np.isfinite(answer.duality_gap)
@@ -228,7 +228,7 @@ def test_residuals_outside_the_domain_are_infinite():
     x = cp.Variable(2)
     problem = solved(cp.Problem(cp.Maximize(cp.sum(cp.log(x))), [x <= 1]))
     x.save_value(np.array([1.0, -0.1]))
-    assert set(vars(residuals_of(problem)).values()) == {np.inf}
+    assert set(vars(compute_residuals(problem)).values()) == {np.inf}
 
 
 # Problems of all kinds; their dual residual is a norm where there are kinks
@@ -245,7 +245,7 @@ def test_residuals_of_an_optimum_vanish_and_leave_its_values(name):
     problem.solve(solver="CLARABEL", **ACCURATE)
     before = [dense(leaf.value) for leaf in leaves_of(problem)]
     assert problem.status == cp.OPTIMAL
-    assert residuals_of(problem).relative <= 1e-5
+    assert compute_residuals(problem).relative <= 1e-5
     assert all(map(np.array_equal, before, [dense(leaf.value) for leaf in leaves_of(problem)]))
 
 

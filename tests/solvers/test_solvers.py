@@ -21,7 +21,7 @@ from propcvx.errors import (
     UncheckedResidualsWarning,
     UnsupportedSolverError,
 )
-from propcvx.solvers import SOLVERS, Solution, Solver, solve, solvers_for
+from propcvx.solvers import SOLVERS, Solution, Solver, list_solvers, solve
 from propcvx.solvers import solver as solver_module
 
 LARGER = Data(seed=0, r=3, C=0.7, sizes=(13, 13, 14))
@@ -61,7 +61,7 @@ def test_every_program_has_a_solver_and_every_solver_a_program():
 def test_cvxpy_solver_outside_table_by_name():
     program = CASES["linear_separation"](TINY).program
     assert "scipy" not in SOLVERS
-    assert "scipy" not in solvers_for(program)
+    assert "scipy" not in list_solvers(program)
     mine, reference = solve(program, "SciPy"), solve(program, "HIGHS")
     assert mine.solver == "scipy"
     assert reference.solver == "highs"
@@ -83,13 +83,13 @@ def test_unsupported_solver_names_alternatives(name, solver, what):
     program = CASES[name](TINY).program
     with pytest.raises(UnsupportedSolverError) as caught:
         solve(program, solver)
-    for part in (f"solver {solver!r} cannot solve", what, f"{solvers_for(program)} can"):
+    for part in (f"solver {solver!r} cannot solve", what, f"{list_solvers(program)} can"):
         assert part in str(caught.value)
 
 
 def test_solver_not_installed_names_the_package(monkeypatch, program):
     monkeypatch.setattr(solver_module, "find_spec", lambda module: module != "piqp" or None)
-    assert "piqp" not in solvers_for(program)
+    assert "piqp" not in list_solvers(program)
     with pytest.raises(UnsupportedSolverError, match=r"pip install piqp") as caught:
         solve(program, "piqp")
     assert "'clarabel'" in str(caught.value)

@@ -194,7 +194,7 @@ def test_inexact_factor_lowers_bound_and_warns():
         ConvPropSVM(1e8, **options).fit(twice, bag_target([0, 1] * 6, [0.5, 0.5]))
     with pytest.warns(IllPosedWarning, match=r"leave out .* by 0\.9\d+ with C = 1e\+08;"):
         answer = certify(X, y, 1e8, bounds="enumeration", **options)
-    assert not answer.proved_optimal
+    assert not answer.is_optimal
     with pytest.warns(IllPosedWarning, match="leave out"):
         ConvPropSVM(1e8, **options).fit(X, y)
 
