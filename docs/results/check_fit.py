@@ -14,8 +14,8 @@ from study import HERE, complete
 from propcvx import AlterPropSVM, EcologicalRegression, InvCal, MeanMap, bag_target, check_fit
 from propcvx.bags.targets import bag_proportions
 from propcvx.datasets import bags_by_cluster, load_real, random_bags
-from propcvx.datasets.natural import NATURAL_SETS, natural_bags
-from propcvx.datasets.toy import BaggedData
+from propcvx.datasets.bag_generators import BaggedData
+from propcvx.datasets.real import NATURAL_SETS, natural_bags
 from propcvx.estimators import FitCheck
 
 PUBLIC = ("heart", "vote", "australian", "breast-w", "colic", "credit-a", "heart-c", "a1a")

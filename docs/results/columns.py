@@ -18,7 +18,7 @@ from propcvx import (
     check_fit,
     group_rates,
 )
-from propcvx.datasets.natural import NATURAL_SETS, read_natural_set
+from propcvx.datasets.real import NATURAL_SETS, read_natural_set
 
 METHODS = {
     "AggregateLogisticRegression": AggregateLogisticRegression(),

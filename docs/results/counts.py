@@ -21,7 +21,7 @@ from propcvx import (
     bag_target,
 )
 from propcvx.datasets import bags_by_cluster, bags_by_feature, load_real, random_bags
-from propcvx.datasets.natural import natural_bags
+from propcvx.datasets.real import natural_bags
 from propcvx.estimators.calibration import Calibration
 
 CHOSEN_ON = ("heart", "australian", "colic", "heart-c", "a1a", "dna-1")

@@ -28,8 +28,8 @@ from propcvx import (
 )
 from propcvx.bags.targets import bag_proportions
 from propcvx.datasets import bags_by_cluster, load_real, random_bags
-from propcvx.datasets.natural import NATURAL_SETS, natural_bags
-from propcvx.datasets.toy import BaggedData
+from propcvx.datasets.bag_generators import BaggedData
+from propcvx.datasets.real import NATURAL_SETS, natural_bags
 
 CHOSEN_ON = ("heart", "vote", "australian", "breast-w", "colic", "credit-a", "heart-c", "a1a")
 HELD_OUT = ("breast-cancer", "dna-1", "dna-2", "satimage-2", "cod-rna.t")

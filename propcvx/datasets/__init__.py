@@ -2,21 +2,23 @@
 
 from propcvx.bags.targets import bag_proportions
 from propcvx.datasets.bag_generators import (
+    BaggedData,
     bags_by_cluster,
     bags_by_feature,
     equal_proportion_bags,
+    make_two_bags,
     random_bags,
 )
-from propcvx.datasets.natural import NATURAL_SETS, natural_bags
 from propcvx.datasets.readers import TRUMP_FEATURES
 from propcvx.datasets.real import (
+    NATURAL_SETS,
     load_ballots,
     load_contraception,
     load_guatemala_prenatal,
     load_real,
     load_trump_2016,
+    natural_bags,
 )
-from propcvx.datasets.toy import BaggedData, make_two_bags
 
 __all__ = [
     "NATURAL_SETS",

@@ -15,8 +15,7 @@ from typing import Any
 import propcvx
 from propcvx.errors import InfeasibleLabelingError, InputError, PropCVXWarning, require_extra
 from propcvx.groups import GroupRates
-from propcvx.report.proportions import read_counts, read_proportions
-from propcvx.report.tables import Table, match_bags, read_table
+from propcvx.report.tables import Table, match_bags, read_counts, read_proportions, read_table
 
 METHODS = {
     "ecological": "EcologicalRegression",
