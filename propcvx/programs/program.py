@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from textwrap import fill
 from typing import Any
 
 import cvxpy as cp
@@ -264,7 +265,9 @@ class Program:
 
 
 def _line(start: str, rest: str) -> str:
-    return f"  {start:<11} {rest}"
+    """Format one part of the problem, with line breaks and a hanging indent if it is long."""
+    text, indent = f"  {start:<11} {rest}", " " * 16
+    return fill(text, 88, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def weighted_sum(weights: Array | float, losses: cp.Expression) -> cp.Expression:
