@@ -260,12 +260,12 @@ class Program:
             lines.append(_line(start, f"{label + ':':<{width}} {relation(constraint)}"))
         for start, leaves in (("variables", self.variables), ("parameters", self.parameters)):
             if leaves:
-                lines.append(_line(start, ", ".join(map(size, leaves.values()))))
+                lines.append(f"  {start:<11} {', '.join(map(size, leaves.values()))}")
         return "\n".join(lines)
 
 
 def _line(start: str, rest: str) -> str:
-    """Format one part of the problem, with line breaks and a hanging indent if it is long."""
+    """Format the objective or a constraint, with line breaks and a hanging indent if it is long."""
     text, indent = f"  {start:<11} {rest}", " " * 16
     return fill(text, 88, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
