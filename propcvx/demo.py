@@ -74,7 +74,7 @@ def demo_two_bags(picture: Path, seed: int) -> None:
     }
     print("Figure 1: two bags of 100 points with 60% and 40% positives, linear kernel\n")
     rows = _run(models, data, data)
-    titled = [(f"{row['method']}: {row['accuracy']:.0%} right", row["model"]) for row in rows]
+    titled = [(f"{row['method']}: accuracy {row['accuracy']:.0%}", row["model"]) for row in rows]
     panels = [
         ("from the means of the bags", dict(titled[:2])),
         ("proportion-SVM", dict(titled[2:])),

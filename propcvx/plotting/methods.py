@@ -71,6 +71,7 @@ def figure_one(data: Any, panels: Panels) -> Figure:
     letters = (letter * times for times in count(1) for letter in ascii_lowercase)
     for ax, letter in zip(grid, letters, strict=False):
         ax.set(xlim=ticks[0, [0, -1]], ylim=ticks[1, [0, -1]], aspect="equal")
+        ax.tick_params(labelbottom=True)  # as legends separate the rows
         ax.set_title(f"({letter}) {ax.get_title()}")
         position: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.07)}
         ax.legend(**position, ncols=2, fontsize="small", columnspacing=1.0, frameon=False)

@@ -160,10 +160,11 @@ def conditional_exponential_model(
     --------
     >>> print(conditional_exponential_model(np.array([[-1.0], [0.0], [2.0]])))
     conditional_exponential_model (sec:related): exponential cone program
-      minimize    sum(logistic(2 * (F @ w + b)) - (F @ w + b)) / 3 - (mean_operator @ w + mean_label * b) + lam * sum_squares(w)
+      minimize    sum(logistic(2 * (F @ w + b)) - (F @ w + b)) / 3 - (mean_operator @ w +
+                    mean_label * b) + lam * sum_squares(w)
       variables   w (1), b
       parameters  mean_operator (1), mean_label, lam (nonneg)
-    """  # noqa: E501
+    """
     n, r = features.shape
     F, w = cp.Constant(features, name="F"), cp.Variable(r, name="w")
     mean_operator = cp.Parameter(r, name="mean_operator")
@@ -273,7 +274,8 @@ def inv_cal_dual(bag_means: Array) -> Program:
     >>> program = inv_cal_dual(means)
     >>> print(program)
     inv_cal_dual (eq:rueping_svm): quadratic program
-      maximize    target @ (a - a_star) - epsilon @ (a + a_star) - 0.5 * sum_squares(M.T @ (a - a_star))
+      maximize    target @ (a - a_star) - epsilon @ (a + a_star) - 0.5 * sum_squares(M.T @
+                    (a - a_star))
       subject to  a_lower:      0 <= a
                   a_upper:      a <= C_p
                   a_star_lower: 0 <= a_star
@@ -285,7 +287,7 @@ def inv_cal_dual(bag_means: Array) -> Program:
     >>> dual = solve(program.set(**targets, C_p=np.full(2, 10.0))).variables
     >>> np.round(means.T @ (dual["a"] - dual["a_star"]), 4)
     array([1.0986])
-    """  # noqa: E501
+    """
     k = bag_means.shape[0]
     a, a_star = cp.Variable(k, name="a"), cp.Variable(k, name="a_star")
     M = cp.Constant(bag_means, name="M")

@@ -125,10 +125,11 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Progr
     >>> print(lifted_svm(np.array([[-1.0], [0.0], [1.0]]), feasible, 1.0))
     lifted_svm (eq:convex_1): semidefinite program
       minimize    sum(t)
-      subject to  hinge:    vstack(hstack(K * (W @ U @ W.T)[1:4, 1:4], 1 + delta - eta), hstack((1 + delta - eta).T, 2 * (t - 1 * sum(eta)))) >> 0
+      subject to  hinge:    vstack(hstack(K * (W @ U @ W.T)[1:4, 1:4], 1 + delta - eta),
+                    hstack((1 + delta - eta).T, 2 * (t - 1 * sum(eta)))) >> 0
                   diagonal: diag(W @ U @ W.T) == 1
       variables   t (1 x 1), U (3 x 3, PSD), delta (3 x 1, nonneg), eta (3 x 1, nonneg)
-    """  # noqa: E501
+    """
     n = len(features)
     X, constraints = lifted_matrix(feasible)
     delta = cp.Variable((n, 1), nonneg=True, name="delta")
@@ -166,8 +167,8 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> 
     -------
     Program
         Variables ``alpha`` (N,), ``diagonal`` (N + 1,) and, where a range of counts excludes
-        some, ``products`` >= 0.  Constraints ``lower``, ``upper`` and ``semidefinite``, of whose dual
-        the first m rows and columns are half of U.
+        some, ``products`` >= 0.  Constraints ``lower``, ``upper`` and ``semidefinite``, of whose
+        dual the first m rows and columns are half of U.
 
     Examples
     --------
@@ -178,9 +179,10 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> 
       maximize    sum(alpha) - 0.5 * sum(diagonal)
       subject to  lower:        0 <= alpha
                   upper:        alpha <= 1
-                  semidefinite: vstack(hstack(W.T @ diag(diagonal) @ W, W[1:4, 0:3].T @ (alpha * F)), hstack((W[1:4, 0:3].T @ (alpha * F)).T, I)) >> 0
+                  semidefinite: vstack(hstack(W.T @ diag(diagonal) @ W, W[1:4, 0:3].T @
+                    (alpha * F)), hstack((W[1:4, 0:3].T @ (alpha * F)).T, I)) >> 0
       variables   alpha (3), diagonal (4)
-    """  # noqa: E501
+    """
     n, r = features.shape
     lifting = Lifting.from_feasible(feasible)
     F, W = cp.Constant(features, name="F"), cp.Constant(lifting.span, name="W")

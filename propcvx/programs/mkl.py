@@ -49,7 +49,8 @@ def mkl_epigraph(features: Array, labelings: Array, C: Weight) -> Program:
     >>> print(program)
     mkl_epigraph (eq:convex_4): second-order cone program
       maximize    -beta
-      subject to  cuts:  0.5 * sum((F.T @ (Y.T * (alpha @ [1x2])))**2, axis=0) - sum(alpha) <= beta
+      subject to  cuts:  0.5 * sum((F.T @ (Y.T * (alpha @ [1x2])))**2, axis=0) - sum(alpha)
+                    <= beta
                   lower: 0 <= alpha
                   upper: alpha <= 1
       variables   beta, alpha (2)
@@ -151,12 +152,13 @@ def mkl_inner(features: Array, labelings: Array, C: Weight) -> Program:
     >>> features, labelings = np.array([[-1.0], [1.0]]), np.array([[-1.0, 1.0], [1.0, -1.0]])
     >>> print(mkl_inner(features, labelings, 1.0))
     mkl_inner (eq:convex_3): quadratic program
-      maximize    sum(alpha) - 0.5 * sum_squares(hstack(root_mu[0] * (y0*F).T @ alpha, root_mu[1] * (y1*F).T @ alpha))
+      maximize    sum(alpha) - 0.5 * sum_squares(hstack(root_mu[0] * (y0*F).T @ alpha,
+                    root_mu[1] * (y1*F).T @ alpha))
       subject to  lower: 0 <= alpha
                   upper: alpha <= 1
       variables   alpha (2)
       parameters  root_mu (2, nonneg)
-    """  # noqa: E501
+    """
     alpha = cp.Variable(features.shape[0], name="alpha")
     root_mu = cp.Parameter(len(labelings), nonneg=True, name="root_mu")
     signed = [cp.Constant(features * y[:, None], name=f"(y{t}*F)") for t, y in enumerate(labelings)]

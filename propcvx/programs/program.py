@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from textwrap import fill
 from typing import Any
 
 import cvxpy as cp
@@ -259,12 +260,14 @@ class Program:
             lines.append(_line(start, f"{label + ':':<{width}} {relation(constraint)}"))
         for start, leaves in (("variables", self.variables), ("parameters", self.parameters)):
             if leaves:
-                lines.append(_line(start, ", ".join(map(size, leaves.values()))))
+                lines.append(f"  {start:<11} {', '.join(map(size, leaves.values()))}")
         return "\n".join(lines)
 
 
 def _line(start: str, rest: str) -> str:
-    return f"  {start:<11} {rest}"
+    """Format the objective or a constraint, with line breaks and a hanging indent if it is long."""
+    text, indent = f"  {start:<11} {rest}", " " * 16
+    return fill(text, 88, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def weighted_sum(weights: Array | float, losses: cp.Expression) -> cp.Expression:
