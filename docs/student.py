@@ -55,8 +55,10 @@ def for_students(notebook: dict[str, Any]) -> dict[str, Any]:
         text = f"# Your program sets these; the next cell checks it.{listed}"
         cells[solved] |= {"source": text, "metadata": {}}
         unset = " or ".join(f"{name} is ..." for name in names)
-        told = f'if {unset}:\n    raise NameError("the cell above sets {", ".join(names)}")\n'
-        cells[checked]["source"] = told + check
+        check_names = (
+            f'if {unset}:\n    raise NameError("the cell above sets {", ".join(names)}")\n'
+        )
+        cells[checked]["source"] = check_names + check
     for cell in cells:
         cell["source"] = source(cell).replace(
             "Solutions are folded in the cell under each exercise.",
