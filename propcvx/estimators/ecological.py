@@ -76,7 +76,7 @@ class EcologicalRegression(BagMeanClassifier):
         Constant of ``"poly"``.
     solver : str, Solver or sequence
         A solver of quadratic programs, see ``propcvx.solvers.SOLVERS``, or several to try in turn;
-        ``"auto"`` is the closed form, see :func:`propcvx.solvers.choose_solvers`.
+        ``"auto"`` is :func:`propcvx.solvers.choose_solvers`.
     solver_tol : float
         The relative error of the objective to reach.
     solver_options : dict or None
