@@ -95,7 +95,8 @@ class EcologicalRegression(BagMeanClassifier):
     objective_ : float
         The value of the program.
     solution_ : Solution, with two classes
-        The solver's answer.  If positives are the majority, it is the answer to the problem in
+        The solver's solution, in features divided by the root of the unit of :math:`\rho`, so that
+        :math:`\lambda = \rho`.  If positives are the majority, it is the answer to the problem in
         which positives and negatives are exchanged.
     history_ : History
         One round: objective, solver, status and time.
