@@ -33,8 +33,8 @@ EXACT_ORDER = 2000
 """Order of the smaller Gram matrix up to which all axes are computed; its cube is the time."""
 
 MAX_AXES = 64
-"""Number of axes beyond ``EXACT_ORDER``: the labeling found was that of all axes in 12 problems
-of 1,500 instances with a Gaussian kernel, with 8 axes already."""
+"""Number of axes beyond ``EXACT_ORDER``.  In 12 problems of 928 to 1,500 instances with a Gaussian
+kernel, 32 and 64 axes gave the objective of all axes, and 8 axes gave it in ten."""
 
 
 def leading_dimensions(features: Array, variance: float) -> Array:
