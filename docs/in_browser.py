@@ -9,7 +9,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from zipfile import ZipFile
 
-from student import without_outputs
+from student import code_sources, without_outputs
 
 ELSEWHERE = re.compile(
     r'"(ecos|osqp|piqp|scip|scs|mixed_integer)"|MixedIntegerOracle|load_real|compare_(solvers|relaxations)'
@@ -36,9 +36,8 @@ def can_run(notebook: Path) -> bool:
 
 
 def sources(notebook: Path) -> list[str]:
-    """The code of a notebook, a text a cell."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    """The code of a notebook's file, a text a cell."""
+    return code_sources(json.loads(notebook.read_text(encoding="utf-8")))
 
 
 def build(project: Path, folder: Path, site: Path) -> None:

@@ -2,13 +2,15 @@
 
 import ast
 import inspect
-import json
 import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
+
+from in_browser import sources
+from student import NOTEBOOKS
 
 import propcvx
 
@@ -83,11 +85,8 @@ def pages_using(names: Iterable[str]) -> dict[str, list[str]]:
         path.stem: "".join(re.findall(r"^```.*?^```", path.read_text(), re.MULTILINE | re.DOTALL))
         for path in sorted(PAGE.parent.glob("*.md"))
     }
-    for path in sorted((PAGE.parents[1] / "notebooks").glob("*.ipynb")):
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        code[f"notebooks/{path.stem}"] = "\n".join(
-            "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
-        )
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        code[f"notebooks/{path.stem}"] = "\n".join(sources(path))
     words = {
         page: set(re.findall(r"\w+", " ".join(map("".join, USES.findall(text)))))
         for page, text in code.items()

@@ -15,19 +15,18 @@ from typing import Any
 
 from joblib import Parallel, delayed
 from PIL import Image
+from student import NOTEBOOKS, code_sources
 
 HERE = Path(__file__).resolve().parent
-NOTEBOOKS = HERE.parent / "notebooks"
 SKIPPED = "skip-output"
 """Tag of a cell whose output changes with every run, such as times."""
 NOISE = re.compile(r"(?m)^Running HiGHS .*\n.*THIRD_PARTY.*\n|, after [\d.]+ s(?=, as)")
-"""What HiGHS prints when it first runs, whatever its options; and seconds of `certify`."""
+"""What HiGHS prints when it first runs, with any options; and seconds of `certify`."""
 
 
 def code_hash(notebook: Any) -> str:
     """Hash the code cells, in their order."""
-    sources = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    return hashlib.sha256("\0".join(sources).encode()).hexdigest()
+    return hashlib.sha256("\0".join(code_sources(notebook)).encode()).hexdigest()
 
 
 def execute(path: Path) -> None:

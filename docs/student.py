@@ -31,6 +31,11 @@ def source(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
+def code_sources(notebook: Any) -> list[str]:
+    """The code of a notebook, a text a cell."""
+    return [source(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
 def answers(solution: str, check: str) -> list[str]:
     """The names that a solution sets and its checking cell needs."""
     assigned = [node.id for node in ast.walk(ast.parse(solution)) if is_stored(node)]

@@ -134,12 +134,13 @@ class EcologicalRegression(BagMeanClassifier):
         center = weights @ means / weights.sum()
         posterior = self._posterior(means - center, p[:, None], weights, all_bags)
         self.ridge_, self.min_probability_ = posterior.most_probable, posterior.min_probability
-        scaled = (means - center) / np.sqrt(posterior.unit)  # in these units lam is the strength
+        root = np.sqrt(posterior.unit)
+        scaled = (means - center) / root  # in these units lam is the strength
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         basis, triangle = np.linalg.qr(scaled.T) if wide else (None, None)
         program = ecological_regression(scaled if triangle is None else triangle.T, weights)
         self.solution_ = self._solve(program.set(p=p, lam=self.ridge_))
-        w = self.solution_.variables["w"] * (not equal) / np.sqrt(posterior.unit)
+        w = self.solution_.variables["w"] * (not equal) / root
         plane = w if basis is None else basis @ w
         bias = float(self.solution_.variables["b"] - center @ plane) - 0.5
         has_posterior = feature_map.kernel.name == "linear" and not equal
