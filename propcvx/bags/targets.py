@@ -332,8 +332,8 @@ def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
     if hasattr(values, "to_dict"):
         if not values.index.is_unique:
             raise InputError(
-                f"{argument} must have one entry per bag id; got repeated ids; if those of an id "
-                "are equal, .groupby(level=0).first() has one of each."
+                f"{argument} must have one entry per bag id; got repeated ids; if the entries of "
+                "an id are equal, .groupby(level=0).first() has one of each."
             )
         items = values.items()  # to_dict has None for pandas.NA
         return {bag: x.item() if isinstance(x, np.generic) else x for bag, x in items}

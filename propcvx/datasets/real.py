@@ -1,4 +1,4 @@
-"""Real data sets: those of the paper's Table 1 by its names, and tables that come with bags."""
+"""Real data sets: the sets of the paper's Table 1 by name, and tables that come with bags."""
 
 from __future__ import annotations
 

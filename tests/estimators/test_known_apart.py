@@ -28,9 +28,9 @@ def written_out(y):
 def test_the_rest_of_a_cut_bag_has_a_share():
     y = bag_target([0] * 8, [0.25], [1, 1, 0, 0, 0, 0, 0, 0])
     with pytest.warns(SplitBagWarning):
-        apart = Bags.from_target(y[:4]).isolate_known_labels()
-    assert apart.proportions.tolist() == [0.0, 1.0, 1.0], "clipped: 1 of 4 less 2"
-    assert apart.is_complete.tolist() == [False, True, True]
+        isolated = Bags.from_target(y[:4]).isolate_known_labels()
+    assert isolated.proportions.tolist() == [0.0, 1.0, 1.0], "clipped: 1 of 4 less 2"
+    assert isolated.is_complete.tolist() == [False, True, True]
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")

@@ -154,8 +154,8 @@ def test_correlated_proportions_determine_sign():
     noise = random.randn(50)
     many = Bags.from_target(bag_target(bags, shares))
     for sign in (1.0, -1.0):
-        told = sign_of(sign * (shares[bags] - shares.mean() + 0.1 * noise), many)
-        assert told == (sign, "proportions")
+        result = sign_of(sign * (shares[bags] - shares.mean() + 0.1 * noise), many)
+        assert result == (sign, "proportions")
     assert sign_of(noise, many)[1] == "skewness"
 
 

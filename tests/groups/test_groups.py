@@ -269,8 +269,8 @@ def test_which_class_is_positive_is_not_guessed():
         model = GaussianNB().fit(X, np.array(names)[(LABELS > 0).astype(int)])
         with pytest.raises(InputError, match=r"the classes of y, \[-1, 1\], .* got one of \["):
             group_rates(Y, CODE, model, X)
-    told = GaussianNB().fit(X, LABELS)
-    assert group_rates(Y, CODE, told, X).groups["estimate"].notna().all()
+    supervised = GaussianNB().fit(X, LABELS)
+    assert group_rates(Y, CODE, supervised, X).groups["estimate"].notna().all()
 
 
 # Groups
