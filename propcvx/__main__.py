@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             run_demo(options.output, seed=options.seed)
         else:
-            from propcvx.report.build import make_report
+            from propcvx.report import make_report
 
             print(f"written: {make_report(options)}")
     except InputError as error:

@@ -7,9 +7,9 @@ only shrinks.
 from propcvx.bounds.branch_and_bound import MomentBound
 from propcvx.bounds.certify import certify
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, NodeRecord, OutOfTimeError
-from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.bounds.table import BOUNDS, Bound, find_bounds
+from propcvx.svm.problem import LabelingProblem
 
 __all__ = [
     "BOUNDS",

@@ -29,8 +29,8 @@ from propcvx.bounds.moments import (
     soft_least,
 )
 from propcvx.bounds.partition import Partition, divide
-from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
+from propcvx.svm.problem import LabelingProblem
 
 N_FACTORED = 40
 """Number of features, by variance, with whole matrices :math:`A_k`; in the others every bag has

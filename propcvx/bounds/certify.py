@@ -20,7 +20,6 @@ from propcvx.arrays import Array, BagWeights, KernelFunction, KernelName, Scale,
 from propcvx.bags.bags import Bags
 from propcvx.bags.targets import ONE_CLASS
 from propcvx.bounds.interval import CertifiedInterval, Event, Interval, OutOfTimeError
-from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.bounds.table import Bound, find_bounds
 from propcvx.checks import check_labeling, check_number
@@ -28,6 +27,7 @@ from propcvx.errors import BoundFailedWarning, InconsistentBoundsError, InputErr
 from propcvx.history import StopReason
 from propcvx.labelings.losses import ProportionLoss, constraint
 from propcvx.relaxation.bounds import CROSSED
+from propcvx.svm.problem import LabelingProblem
 from propcvx.svm.threads import one_thread
 from propcvx.svm.training import KernelMethod, TrainingData, proportion_term
 

@@ -15,7 +15,7 @@ from math import comb, prod
 import numpy as np
 
 from propcvx.arrays import Array, Indices, Mask, Signs
-from propcvx.bounds.problem import LabelingProblem
+from propcvx.svm.problem import LabelingProblem
 
 MOST_LABELINGS = 1000
 """Number of labelings above which a bag is divided."""

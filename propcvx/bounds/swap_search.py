@@ -16,9 +16,9 @@ from numpy.random import RandomState
 
 from propcvx.arrays import Array, Indices
 from propcvx.bounds.interval import Interval
-from propcvx.bounds.problem import LabelingProblem
 from propcvx.errors import SolverError
 from propcvx.solvers import Solve
+from propcvx.svm.problem import LabelingProblem
 from propcvx.svm.step import MAX_CACHED, LabelingSVM, Separator, bits_of, improve, is_better
 
 IDLE = 15

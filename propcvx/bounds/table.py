@@ -15,12 +15,12 @@ from propcvx.bounds.branch_and_bound import MomentBound
 from propcvx.bounds.interval import Interval
 from propcvx.bounds.moments import Multipliers, certify_values, improve_duals
 from propcvx.bounds.partition import divide
-from propcvx.bounds.problem import LabelingProblem
 from propcvx.bounds.swap_search import SwapSearch
 from propcvx.checks import resolve
 from propcvx.errors import InputError
 from propcvx.relaxation.comparison import FOR_BOUNDS, RELAXATIONS, find_all, name_of
 from propcvx.relaxation.result import RelaxationResult, check_result
+from propcvx.svm.problem import LabelingProblem
 
 MOST_LISTED = 20_000
 """Largest number of labelings that enumeration lists."""

@@ -9,9 +9,9 @@ from propcvx.datasets.bag_generators import (
     make_two_bags,
     random_bags,
 )
-from propcvx.datasets.readers import TRUMP_FEATURES
 from propcvx.datasets.real import (
     NATURAL_SETS,
+    TRUMP_FEATURES,
     load_ballots,
     load_contraception,
     load_guatemala_prenatal,

@@ -1,4 +1,4 @@
-"""The published files of the real data sets, in a cache folder or fetched into it.
+"""The published files of the real data sets: fetched into a cache folder, checked, and read.
 
 The folder is ``data_home``, or the environment variable ``PROPCVX_DATA``, or the user's cache
 folder; a file is in that folder or its subfolder ``raw``.  Every file is checked against its hash
@@ -12,20 +12,27 @@ import bz2
 import csv
 import hashlib
 import os
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files
+from io import StringIO
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.io import arff
+from sklearn.datasets import load_svmlight_file
+
+from propcvx.arrays import Array
 from propcvx.checks import check_choice
-from propcvx.datasets.readers import read_words
 from propcvx.errors import InputError
 
 FOLDER = "PROPCVX_DATA"
 """Environment variable with the folder of the files."""
-
 ADVICE = f"name the folder that holds the files by data_home or {FOLDER}"
 RETRIES = 2
 """Number of further tries after a failed download."""
@@ -171,3 +178,74 @@ def _fetched(name: str, file: DataFile, folder: Path) -> Path:
             f"{name} is not in {folder} and could not be fetched from {file.url}: {failure}. "
             f"Without network, put it there, or {ADVICE}."
         ) from failure
+
+
+Table = dict[str, NDArray[Any]]
+
+
+MISSING = ("", "NA", "None")
+"""Strings that mean a missing value, or no value, in tables."""
+
+
+def read_svmlight(path: Path) -> tuple[Array, Array]:
+    """Read unscaled attributes, and labels."""
+    X, y = load_svmlight_file(str(path))
+    return X.toarray(), y
+
+
+def read_arff(path: Path, target: str, positive: str) -> tuple[Array, Array]:
+    """Read attributes, nominal ones as positions in the declared order, and labels -1, +1.
+
+    Missing values are filled with the mode (nominal) or the mean (numeric) of their column.
+
+    Parameters
+    ----------
+    path : Path
+    target : str
+        The attribute that is the label.
+    positive : str
+        The value of the attribute that is +1.
+    """
+    text = re.sub(r"(?im)^(@attribute\s+\S+\s+integer)\s*\[.*\]\s*$", r"\1", path.read_text())
+    values, meta = arff.loadarff(StringIO(text))
+    columns = [_column(values[name], meta[name][1]) for name in meta.names() if name != target]
+    return np.column_stack(columns), np.where(values[target] == positive.encode(), 1.0, -1.0)
+
+
+def read_table(path: Path) -> Table:
+    """Read the columns of a comma-separated file with a header by name, as numbers or words.
+
+    A missing value is NaN among numbers, and empty among words.
+    """
+    return {name: _numbers_or_words(words) for name, words in read_words(path).items()}
+
+
+def read_words(path: Path) -> Table:
+    """Read the columns of such a file as words, without quotes; missing values are empty."""
+    header, *rows = np.loadtxt(path, dtype=str, delimiter=",", comments=None, quotechar='"')
+    columns = [np.where(np.isin(words, MISSING), "", words) for words in np.transpose(rows)]
+    return dict(zip(header.tolist(), columns, strict=True))
+
+
+def _numbers_or_words(words: NDArray[np.str_]) -> NDArray[Any]:
+    """Convert words to whole numbers if all are, else to numbers if all are, else keep them."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return np.where(words == "", "nan", words).astype(kind)
+    return words
+
+
+def one_hot(table: Table, columns: Sequence[str]) -> Array:
+    """Build a column of zeros and ones for each value of each column, in sorted order."""
+    codes = [np.unique(table[name], return_inverse=True)[1] for name in columns]
+    return np.column_stack([np.eye(code.max() + 1)[code] for code in codes])
+
+
+def _column(values: NDArray[np.generic], declared: tuple[str, ...] | None) -> Array:
+    """Convert an attribute to numbers, with missing values filled."""
+    if declared is None:
+        numbers = values.astype(np.float64)
+        return np.where(np.isnan(numbers), np.nanmean(numbers), numbers)
+    matches = values[:, None] == np.char.encode(declared)
+    mode = matches.sum(axis=0).argmax()
+    return np.where(matches.any(axis=1), matches.argmax(axis=1), mode)

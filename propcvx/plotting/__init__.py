@@ -6,10 +6,20 @@ or make a figure, and return the axes; the annealing is an animation.
 
 from matplotlib.figure import Figure as Figure
 
-from propcvx.plotting.bounds import interval_comparison
-from propcvx.plotting.fits import annealing, annealing_frame, boundary, history, proportions
-from propcvx.plotting.groups import calibration, estimates_and_truth, group_ranges
-from propcvx.plotting.methods import figure_one
+from propcvx.plotting.fits import (
+    annealing,
+    annealing_frame,
+    boundary,
+    figure_one,
+    history,
+    proportions,
+)
+from propcvx.plotting.intervals import (
+    calibration,
+    estimates_and_truth,
+    group_ranges,
+    interval_comparison,
+)
 
 __all__ = [
     "annealing",

@@ -31,7 +31,6 @@ from propcvx.programs.lifted import (
     mixture,
     square_loss_matrix,
 )
-from propcvx.programs.mkl import mkl_epigraph, mkl_group, mkl_inner
 from propcvx.programs.program import ProblemClass, Program, build
 from propcvx.programs.psvm import constrained_psvm, psvm
 from propcvx.programs.structures import (
@@ -46,6 +45,9 @@ from propcvx.programs.structures import (
 )
 from propcvx.programs.svm import (
     margin_classifier,
+    mkl_epigraph,
+    mkl_group,
+    mkl_inner,
     soft_logistic_regression,
     svm_dual,
     svm_dual_parameters,

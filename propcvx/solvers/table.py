@@ -22,11 +22,10 @@ from propcvx.programs import (
 )
 from propcvx.solvers.solver import OptionsOf, Solution, Solver, did_you_mean, same_tolerance
 from propcvx.solvers.specialized.closed_forms import run_eigenvalues, run_ridge
-from propcvx.solvers.specialized.liblinear import solve_liblinear
-from propcvx.solvers.specialized.libsvm import run_libsvm
 from propcvx.solvers.specialized.logistic import run_logistic
 from propcvx.solvers.specialized.mkl_interior_point import run_mkl_interior_point
 from propcvx.solvers.specialized.newton import run_newton_on_means, run_on_svm, solve_newton
+from propcvx.solvers.specialized.scikit_learn import run_libsvm, solve_liblinear
 from propcvx.solvers.through_cvxpy import BACKEND, run_cvxpy
 
 QP = frozenset({ProblemClass.LP, ProblemClass.QP})

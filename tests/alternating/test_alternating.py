@@ -21,7 +21,7 @@ from propcvx import (
     MeanMap,
     bag_target,
 )
-from propcvx.alternating.algorithm import alternate, annealing_values, descent
+from propcvx.alternating import alternate, annealing_values, descent
 from propcvx.errors import SolverError
 from propcvx.estimators import alter, paper_alter_psvm
 from propcvx.estimators.starts import Start

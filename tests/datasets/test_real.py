@@ -23,8 +23,15 @@ from propcvx.datasets import (
     natural_bags,
     real,
 )
-from propcvx.datasets.files import DataFile, MissingDataError, data_file, data_folder, hash_of_cells
-from propcvx.datasets.readers import read_arff, read_table
+from propcvx.datasets.files import (
+    DataFile,
+    MissingDataError,
+    data_file,
+    data_folder,
+    hash_of_cells,
+    read_arff,
+    read_table,
+)
 from propcvx.datasets.real import REAL_SETS, LabeledData, one_versus_rest
 from propcvx.errors import InputError
 
