@@ -30,8 +30,8 @@ WIDE = 40.0
 HALVINGS = 60
 """Steps at most to a shift; seldom more than ten."""
 
-NEAR_GOAL = 1e-9
-"""The error of an expected number that is left."""
+NEAR_GOAL = 0.05
+"""The error of an expected number that is left: the results are exact for any shift."""
 
 NOTHING = 1e-20
 """Fourier coefficients, and probabilities of counts, that are smaller change no digit of a sum."""
@@ -117,15 +117,14 @@ class GivenCounts:
         r"""Log of the probability of each range, and of each instance that of +1 given the ranges.
 
         A count has the probability :math:`\frac1N \sum_k \omega^{-kc} \prod_i (1 - p_i + p_i
-        \omega^k)`, with :math:`\omega = e^{2 \pi \sqrt{-1} / N}` and N at least the number of
-        counts that are possible; without one of the factors it is that of the others.  N is odd, so
+        \omega^k)`, with :math:`\omega = e^{2 \pi \sqrt{-1} / N}` and N above the number of likely
+        counts, see ``_narrow``; without one of the factors it is that of the others.  N is odd, so
         that no factor is 0.  A shift t of the log odds :math:`s_i` changes the probability of a
         count c by the factor :math:`e^{tc} \prod_i (1 + e^{s_i}) / (1 + e^{s_i + t})`.
         """
-        window, lengths = self._narrow()
+        window, points = self._narrow()
         order, means = np.argsort(self.index, kind="stable"), np.empty(len(self.index))
         logs = np.empty(len(self.shift))
-        points = 1 + np.exp2(np.maximum(np.ceil(np.log2(lengths - 1)), 1.0)).astype(int)
         for n_points in np.unique(points):
             rows, bags = order[points[self.index[order]] == n_points], points == n_points
             logs[bags], means[rows] = window._sums(rows, np.flatnonzero(bags), int(n_points))
@@ -137,18 +136,22 @@ class GivenCounts:
         return logs, np.clip(means, 0.0, 1.0)
 
     def _narrow(self) -> tuple[GivenCounts, Indices]:
-        """Drop counts far from the expected number, and return how many counts are left.
+        r"""Drop counts far from the expected number, and choose N for each bag.
 
         By Bernstein's inequality, a count is at least t from it with a probability of at most
-        :math:`2 e^{-t^2 / (2 v + 2 t / 3)}`, where v is its variance.
+        :math:`2 e^{-t^2 / (2 v + 2 t / 3)}`, where v is its variance.  The sum for a count c has
+        the probabilities of all :math:`c + j N`; N is so large that those with :math:`j \ne 0` are
+        impossible or negligible.  Powers of the root of 2 leave few different N.
         """
         p, size = self.probabilities, -np.log(NOTHING)
         mean, variance = np.bincount(self.index, p), np.bincount(self.index, p * (1.0 - p))
         reach = np.ceil(size / 3.0 + np.sqrt(np.square(size / 3.0) + 2.0 * size * variance))
         lower = np.maximum(self.lower, np.floor(mean) - reach).astype(int)
         upper = np.minimum(self.upper, np.ceil(mean) + reach).astype(int)
-        lengths = np.minimum(np.bincount(self.index) + 1, 2 * reach + 2)
-        return replace(self, lower=lower, upper=upper), lengths.astype(int)
+        apart = np.ceil(reach + np.maximum(mean - lower, upper - mean)) + 2
+        period = np.exp2(np.ceil(2.0 * np.log2(np.minimum(np.bincount(self.index), apart))) / 2.0)
+        points = 1 + 2 * np.ceil(period / 2.0).astype(int)
+        return replace(self, lower=lower, upper=upper), points
 
     def _sums(self, rows: Indices, bags: Indices, n_points: int) -> tuple[Array, Array]:
         """Compute both for some bags, whose rows are sorted by bag, without the shift."""

@@ -84,7 +84,11 @@ def test_means_in_a_large_bag_are_those_by_recursion(spread, epsilon):
     bag = Bags.from_target(bag_target(np.zeros(n), [0.4]))
     feasible = FeasibleLabelings.from_bags(bag, epsilon)
     possible = np.arange(feasible.lower[0], feasible.upper[0] + 1)
-    means = GivenCounts.from_probabilities(p, feasible).means()
+    logs, means = GivenCounts.from_probabilities(p, feasible).log_probabilities_and_means()
+    counts = np.ones(1)
+    for chance in p:
+        counts = np.convolve(counts, [1.0 - chance, chance])
+    np.testing.assert_allclose(np.exp(logs), counts[possible].sum(), rtol=1e-9)
     for i in random.choice(n, 8, replace=False):
         others = np.ones(1)
         for chance in np.delete(p, i):
