@@ -297,11 +297,13 @@ def sandwich_covariance(
     r"""Covariance of weights and bias, from the scores of bags: :math:`A^{-1} (B + P) A^{-1}`.
 
     A is the second derivative of minus the penalized log-likelihood, by differences of gradients,
-    and :math:`B = \frac{K}{K - f} \sum_k g_k g_k^\top` the sum of squares of the gradients of K
+    and :math:`B = \frac{K}{K - f - 2} \sum_k g_k g_k^\top` the sum of squares of the gradients of K
     bags, with :math:`f = \sum_j (1 - \lambda / a_j)` free parameters, where :math:`a_j` are the
-    eigenvalues of A, raised to :math:`\lambda`.  P is the variance of the gradient of the penalty,
-    :math:`\lambda` for each weight.  If the model is right, A and B + P are nearly equal, and this
-    is Laplace's approximation of the posterior.  If bags differ beside their features, B is larger.
+    eigenvalues of A, raised to :math:`\lambda`.  Normal planes with this B have the variance of
+    Student's t with :math:`K - f` degrees of freedom.  P is the variance of the gradient of the
+    penalty, :math:`\lambda` for each weight.  If the model is right, A and B + P are nearly equal,
+    and this is Laplace's approximation of the posterior.  If bags differ beside their features, B
+    is larger.
 
     Parameters
     ----------
@@ -322,7 +324,7 @@ def sandwich_covariance(
     values, vectors = np.linalg.eigh((curvature + curvature.T) / 2.0)
     values = np.maximum(values, lam)
     inverse = (vectors / values) @ vectors.T
-    freedom = bags.n_bags - float((1.0 - lam / values).sum())
+    freedom = bags.n_bags - float((1.0 - lam / values).sum()) - 2.0
     of_bags = bags.membership @ (errors[:, None] * design)
     squares = of_bags.T @ of_bags * (bags.n_bags / max(freedom, 1.0))
     return np.asarray(inverse @ (squares + penalty) @ inverse)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from propcvx.arrays import Array
@@ -22,6 +23,9 @@ WELL_SCALED = 1e3
 ALIKE = 50.0
 """Ratio of ranges above which the widest columns decide a fit, for example a year and a yes."""
 
+BATCH = 256
+"""Number of rows that are centered at a time, so that no copy of all is made."""
+
 CENTERED = 1e-6
 """Mean of a column, as a fraction of its range, up to which the column counts as scaled: by a
 scaler, and perhaps a principal component analysis or :class:`propcvx.ProportionScaler` after it."""
@@ -35,7 +39,9 @@ def weight_of_hinge(C: Any, features: Array, bags: Bags) -> float:
 def known_variance(features: Array, bags: Bags) -> float:
     """Compute the total variance of the instances with a known label or a bag with a proportion."""
     instances = np.unique(bags.isolate_known_labels().select_with_proportion()[1])
-    return total_variance(features[instances], bags.relative_weights[instances])
+    weights = np.zeros(len(features))
+    weights[instances] = bags.relative_weights[instances]
+    return total_variance(features, weights)
 
 
 def total_variance(rows: Array, weights: Array) -> float:
@@ -55,8 +61,10 @@ def total_variance(rows: Array, weights: Array) -> float:
     3.0
     """
     fractions = weights / weights.sum()
-    centered = rows - fractions @ rows
-    variance = float(fractions @ np.einsum("ij,ij->i", centered, centered))
+    mean, variance = fractions @ rows, 0.0
+    for part in gen_batches(len(rows), BATCH):
+        centered = rows[part] - mean
+        variance += float(fractions[part] @ np.einsum("ij,ij->i", centered, centered))
     largest = max(rows.max(initial=0.0), -rows.min(initial=0.0))
     error = len(rows) * np.finfo(float).eps * largest  # of a mean
     return variance if variance > rows.shape[1] * error**2 else 0.0

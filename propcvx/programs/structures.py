@@ -21,6 +21,9 @@ from propcvx.labelings.losses import best_offset, best_regression_bias
 Values = Mapping[str, Array]
 Parts = dict[str, Any]
 
+ROUNDING = 1e-12
+"""Mean of centered features, relative to their root mean square."""
+
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -54,9 +57,11 @@ class SVMDual(Structure):
 
     @cached_property
     def offset(self) -> Array:
-        """Center of the features: their mean with a bias, without a bias 0."""
-        n, rank = self.features.shape
-        return np.full(n, 1.0 / n) @ self.features if self.bias else np.zeros(rank)
+        """Center of the features: with a bias their mean, or 0 if it is that up to rounding."""
+        n = len(self.features)
+        mean = np.full(n, 1.0 / n) @ self.features
+        size = np.sqrt(np.einsum("ij,ij->", self.features, self.features) / self.features.size)
+        return mean if self.bias and np.abs(mean).max(initial=0.0) > ROUNDING * size else 0.0 * mean
 
     @cached_property
     def rows(self) -> Array:
@@ -69,12 +74,12 @@ class SVMDual(Structure):
 
     @property
     def centered(self) -> Array:
-        r"""The features less their offset, columns contiguous.
+        r"""The features less their offset.
 
         As v sums to zero, :math:`F^\top v` and the program do not change, but fewer digits are
         lost if the data lie far from the origin.
         """
-        return self.rows[:, :-1]
+        return self.rows[:, :-1] if self.offset.any() else self.features
 
     @cached_property
     def gram(self) -> Array:

@@ -17,7 +17,7 @@ from propcvx.history import History, Round, StopReason
 from propcvx.labelings.feasible import FeasibleLabelings
 from propcvx.relaxation.bounds import check_consistent, labeling_upper_bound
 from propcvx.solvers import Solve
-from propcvx.svm.kernels import unit_of
+from propcvx.svm.kernels import scale_by, unit_of
 from propcvx.text import Readable
 
 LISTED = 5
@@ -203,7 +203,7 @@ class Relaxation(BaseEstimator, ABC):
         """
         unit, result = unit_of(features, C), None
         try:
-            for scaled in self._relax(unit * features, feasible, C / unit**2, solve):
+            for scaled in self._relax(scale_by(unit, features), feasible, C / unit**2, solve):
                 result = scaled.times(unit**2)
                 at_most = np.where(scaled.alpha >= C / unit**2, C, np.minimum(result.alpha, C))
                 result = replace(result, alpha=at_most)

@@ -42,6 +42,9 @@ PSD_TOLERANCE = 1e-7
 NEGLIGIBLE = 1e-4
 """Fraction of a bound that the omitted part of K may cost without a warning."""
 
+NEAR_UNIT = 1.0
+"""Decimal logarithm up to which a factor of features is replaced by 1."""
+
 BLOCK = 256
 """Number of rows of a Gram matrix that are compared at a time, so that no copy of it is made."""
 
@@ -78,11 +81,11 @@ class Kernel:
         check_number("coef0", self.coef0)
 
     def __call__(self, X: Any, Z: Any) -> Array:
-        """Compute the Gram matrix, shape (len(X), len(Z))."""
+        """Compute the Gram matrix, shape (len(X), len(Z)); nobody else has this array."""
         if callable(self.name):
-            return np.asarray(self.name(X, Z), dtype=np.float64)
+            return np.array(self.name(X, Z), dtype=np.float64)
         if self.name == "precomputed":
-            return np.asarray(X, dtype=np.float64)
+            return np.array(X, dtype=np.float64)
         if self.name == "linear":
             return np.asarray(X @ Z.T)
         if self.name == "poly":
@@ -237,7 +240,8 @@ def unit_of(features: Array, C: Weight = np.inf) -> float:
 
     In :math:`u F`, :math:`C / u^2`, :math:`\alpha / u^2` and :math:`w / u` the problem is the same.
     Instances of mean square one keep the numbers of the problem near 1, and a solver's rounding
-    errors independent of the scale of the features.
+    errors independent of the scale of the features.  Features that are already near it, as those of
+    a Gaussian kernel, have the factor 1 and are not copied.
 
     Parameters
     ----------
@@ -248,15 +252,21 @@ def unit_of(features: Array, C: Weight = np.inf) -> float:
 
     Examples
     --------
-    >>> unit_of(np.array([[3.0, 4.0], [0.0, 5.0]]))
-    0.2
+    >>> unit_of(np.array([[30.0, 40.0], [0.0, 50.0]]))
+    0.02
     """
     size = float(np.sqrt(np.einsum("ij,ij->i", features, features).mean()))
-    return min(1.0 / size if size > 0.0 else 1.0, float(np.sqrt(np.max(C))))
+    unit = min(1.0 / size if size > 0.0 else 1.0, float(np.sqrt(np.max(C))))
+    return unit if abs(np.log10(unit)) > NEAR_UNIT else 1.0
+
+
+def scale_by(unit: float, features: Array) -> Array:
+    """Multiply features, without a copy by 1."""
+    return features if unit == 1.0 else unit * features
 
 
 def check_gram(gram: Array, n_instances: int) -> Array:
-    """Return a copy of the Gram matrix, exactly symmetric, or raise if it is invalid."""
+    """Return the Gram matrix, exactly symmetric, or raise if it is invalid."""
     if gram.shape != (n_instances, n_instances):
         raise InputError(
             f"the Gram matrix must be square, one row and column per instance "
@@ -276,7 +286,7 @@ def check_gram(gram: Array, n_instances: int) -> Array:
             f"the Gram matrix must be symmetric; got entries that differ by {asymmetry:.3g} from "
             "their transpose."
         )
-    return (gram + gram.T) / 2.0 if asymmetry > 0.0 else gram.copy()
+    return (gram + gram.T) / 2.0 if asymmetry > 0.0 else gram
 
 
 def factor(gram: Array) -> tuple[Array, float, Indices]:

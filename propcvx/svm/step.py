@@ -15,7 +15,7 @@ from propcvx.labelings.losses import HINGE, InstanceLoss, best_offset
 from propcvx.programs import Program, margin_classifier, svm_dual, svm_dual_parameters
 from propcvx.programs.structures import feasible_in_box
 from propcvx.solvers import Solution, Solve
-from propcvx.svm.kernels import unit_of
+from propcvx.svm.kernels import scale_by, unit_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,12 +156,16 @@ class SVMStep(PicklesFields):
         return np.where(is_constant, self.features[0], self.features.mean(axis=0))
 
     @cached_property
+    def _centered(self) -> Array:
+        return self.features - self._mean
+
+    @cached_property
     def _unit(self) -> float:
-        return unit_of(self.features - self._mean)
+        return unit_of(self._centered)
 
     @cached_property
     def _scaled(self) -> Array:
-        return self._unit * (self.features - self._mean)
+        return scale_by(self._unit, self._centered)
 
     @cached_property
     def _program(self) -> Program:
@@ -277,7 +281,7 @@ class LabelingSVM(PicklesFields):
 
     @cached_property
     def _program(self) -> Program:
-        return svm_dual(self._unit * self.features, bias=False)
+        return svm_dual(scale_by(self._unit, self.features), bias=False)
 
     def alpha(self, labeling: Array) -> Array:
         """Compute the dual variables of the SVM of a labeling."""

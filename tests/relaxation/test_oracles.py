@@ -190,7 +190,7 @@ def test_no_more_cuts_than_are_allowed():
 def test_leading_dimensions_keep_just_the_variance_asked_for(seed, n, r, variance):
     features = np.random.RandomState(seed).randn(n, r)
     before = features.copy()
-    dimensions = leading_dimensions(features, variance)
+    dimensions = leading_dimensions(features, variance, 2000)
     np.testing.assert_array_equal(features, before)
     total, kept = np.sum(features**2), np.sum(dimensions**2, axis=0)
     assert kept.sum() >= variance * total * (1 - 1e-9)

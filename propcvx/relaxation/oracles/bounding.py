@@ -49,7 +49,7 @@ class EigenvalueOracle(BaseOracle):
 
     which is the optimum of the trust-region problem over all such y.  The matrix has the rank of
     the features, so a call costs their decomposition.  The labeling is the best one along the
-    eigenvector, raised by :func:`~.cut.ascend`.
+    eigenvector, raised by :meth:`~.BaseOracle.ascend`.
     """
 
     @cached_property
@@ -61,7 +61,7 @@ class EigenvalueOracle(BaseOracle):
         weighted = alpha[:, None] * self.features
         bound, axis = self._largest(weighted)
         starts = self.feasible.best(np.column_stack([axis, -axis])).T
-        return self.ascend_from(starts, weighted, bound / 2)
+        return self.ascend_from(starts, alpha, bound / 2)
 
     def _largest(self, weighted: Array) -> tuple[float, Array]:
         """Compute the bound, and the y of its eigenvector."""
@@ -91,7 +91,7 @@ class SemidefiniteOracle(BaseOracle):
     r""":func:`propcvx.programs.lifted_quadratic` of :math:`Q = K \circ \alpha \alpha^\top`.
 
     Labelings are rounded from normal vectors with the mean and the covariance of y in the solution,
-    and raised by :func:`~.cut.ascend`.  The bound is evaluated from the multipliers
+    and raised by :meth:`~.BaseOracle.ascend`.  The bound is evaluated from the multipliers
     (:meth:`propcvx.programs.Lifting.largest`), so it holds for any error of the solver.
 
     Attributes
@@ -126,7 +126,7 @@ class SemidefiniteOracle(BaseOracle):
         multipliers = answer.duals["diagonal"], answer.duals.get("products")
         largest = lifting.largest(quadratic / size, *multipliers)
         lifted = lifting.span @ answer.variables["U"] @ lifting.span.T
-        return self.ascend_from(self._rounded(lifted), weighted, size * largest / 2)
+        return self.ascend_from(self._rounded(lifted), alpha, size * largest / 2)
 
     def _rounded(self, lifted: Array) -> Array:
         vectors, weights = mixture(lifted)

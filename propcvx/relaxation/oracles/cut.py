@@ -76,7 +76,7 @@ def check_cut(
         if fault := feasible.fault_of(labeling):
             raise InputError(f"{source} returned a labeling that is not feasible: {fault}.")
     value = violation_value(features, cut.labeling, alpha)
-    largest = 0.5 * float(alpha @ np.linalg.norm(features, axis=1)) ** 2
+    largest = 0.5 * float(alpha @ np.sqrt(np.einsum("ij,ij->i", features, features))) ** 2
     if not abs(cut.value - value) <= ROUNDING * (value + np.finfo(float).eps * largest):
         raise InputError(
             f"{source} returned the value {cut.value:.9g} with a labeling whose value is "
@@ -112,10 +112,30 @@ class BaseOracle:
         """Make a cut of a labeling with its value, without a bound."""
         return Cut(labeling, violation_value(self.features, labeling, alpha))
 
-    def ascend_from(self, starts: Array, weighted: Array, bound: float) -> Cut:
-        """Make a cut of the best labeling that :func:`ascend` reaches, with a bound on all."""
-        labelings = np.array([ascend(start, weighted, self.feasible) for start in starts])
-        cut = best_cut(labelings, weighted)
+    def ascend(self, labeling: Array, alpha: Array) -> Array:
+        r"""Raise :math:`\|\sum_i \alpha_i y_i F_i\|` by the best labeling along it, while it rises.
+
+        The norm is convex in y, so the best labeling of its linearization, one sort of each bag, is
+        at least as good.
+
+        Parameters
+        ----------
+        labeling : array of shape (n_instances,)
+            A feasible labeling.
+        alpha : array of shape (n_instances,)
+        """
+        total = (alpha * labeling) @ self.features
+        while True:
+            other = self.feasible.best(alpha * (self.features @ total))
+            risen = (alpha * other) @ self.features
+            if np.linalg.norm(risen) <= np.linalg.norm(total) * (1.0 + TIED):
+                return labeling
+            labeling, total = other, risen
+
+    def ascend_from(self, starts: Array, alpha: Array, bound: float) -> Cut:
+        """Make a cut of the best labeling that :meth:`ascend` reaches, with a bound on all."""
+        labelings = np.array([self.ascend(start, alpha) for start in starts])
+        cut = best_cut(labelings, alpha[:, None] * self.features)
         return replace(cut, bound=max(cut.value, bound))
 
 
@@ -167,27 +187,3 @@ def normal_directions(covariance: Array, normal: Array) -> Array:
     values, axes = np.linalg.eigh(covariance)
     root = (axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T
     return np.asarray(root @ normal)
-
-
-def ascend(labeling: Array, weighted: Array, feasible: FeasibleLabelings) -> Array:
-    r"""Raise :math:`\|\sum_i \alpha_i y_i F_i\|` by the best labeling along it, while it rises.
-
-    The norm is convex in y, so the best labeling of its linearization, one sort of each bag, is at
-    least as good.
-
-    Parameters
-    ----------
-    labeling : array of shape (n_instances,)
-        A feasible labeling.
-    weighted : array of shape (n_instances, rank)
-        The rows of F times alpha.
-    feasible : FeasibleLabelings
-        The set :math:`\mathcal{Y}`.
-    """
-    total = weighted.T @ labeling
-    while True:
-        other = feasible.best(weighted @ total)
-        risen = weighted.T @ other
-        if np.linalg.norm(risen) <= np.linalg.norm(total) * (1.0 + TIED):
-            return labeling
-        labeling, total = other, risen

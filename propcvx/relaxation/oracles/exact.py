@@ -11,7 +11,7 @@ import numpy as np
 from propcvx.arrays import Array, Indices
 from propcvx.errors import InputError
 from propcvx.programs import Program, exact_separation
-from propcvx.relaxation.oracles.cut import BaseOracle, Cut, ascend, best_cut, violation_value
+from propcvx.relaxation.oracles.cut import BaseOracle, Cut, best_cut, violation_value
 from propcvx.solvers import solve
 
 CHUNK = 2048
@@ -146,7 +146,7 @@ class MixedIntegerOracle(BaseOracle):
         program = exact_separation(unit, np.ones(n), self.feasible)
         answer = solve(program, "scip", tol=self.tol, residuals=False, time_limit=self.time_limit)
         labeling = np.where(answer.variables["z"] > 0.5, 1.0, -1.0)
-        labeling = ascend(labeling, unit, self.feasible)
+        labeling = self.ascend(labeling, alpha)
         value = violation_value(self.features, labeling, alpha)
         lower = lower_bound_of(program)
         return Cut(labeling, value, max(value, 0.5 * norm**2 * n * (1.0 - lower / n + SAFETY)))

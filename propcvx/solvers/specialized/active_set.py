@@ -58,7 +58,7 @@ def polish(
     misses, best = 0, (svm.gap(values, {"v": v}, {}), v, bias)
     while best[0] > tol and misses < MOST_MISSES:
         interior = np.flatnonzero((v > lower) & (v < upper))
-        rows, ones = svm.centered[interior], svm.rows[interior, -1:]
+        rows, ones = svm.centered[interior], np.full((len(interior), 1), float(svm.bias))
         system = np.block([[rows @ rows.T, ones], [ones.T, 0.0]])
         shortfall = np.append(y[interior] - rows @ (v @ svm.centered), -v.sum())
         *change, bias = scipy.linalg.lstsq(system, shortfall, lapack_driver="gelsy")[0]

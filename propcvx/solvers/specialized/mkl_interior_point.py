@@ -114,7 +114,9 @@ class Scaled:
         As :math:`q_t` is quadratic, its value is half the product of x with its row.
         """
         signed = self.labelings * (self.C * x)
-        return self.labelings * (signed @ self.features @ self.features.T)
+        if self.gram is None:
+            return self.labelings * (signed @ self.features @ self.features.T)
+        return self.labelings * (signed @ self.gram)
 
     def factor(self, mu: Array, diagonal: Array) -> Callable[[Array], Array]:
         """Return a solver of A; raise LinAlgError if A is not numerically positive definite."""
