@@ -194,8 +194,8 @@ def resolve(argument: str, value: Any, table: Mapping[str, Any], method: str) ->
         )
     if not callable(getattr(value, method, None)):
         raise InputError(
-            f"{argument} must be one of {list(table)} or an object with the method {method!r}, "
-            f"which {value!r} has not."
+            f"{argument} must be one of {list(table)} or an object with the method {method!r}; "
+            f"got {value!r}."
         )
     return value
 

@@ -210,7 +210,7 @@ _ALTER = {
     "init_weight=1.0": alter("init_weight must", "below 1; got 1.0", init_weight=1.0),
     "certify after a fit with weights in its loss": Mistake(
         lambda: certify(AlterPropSVM(instance_loss=WEIGHTED_HINGE).fit(X, Y), X, Y),
-        ("certificates", "the hinge loss and no weights in it"),
+        ("X must", "hinge loss without weights"),
     ),
     "a loss with too many weights": alter(
         *("instance_loss must", "each of the 4 instances", "shape (8,)", "sample_weight of fit"),
@@ -267,7 +267,7 @@ _BOUNDS = {
     **{
         f"{name} {form} C_p": Mistake(
             partial(certify, X, Y, C=0.1, C_p=C_p, **{name: value}),
-            (f"{name} is not used {form} C_p", repr(value)),
+            (f"{name} must be omitted {form} C_p", repr(value)),
         )
         for name, value, form, C_p in (
             ("proportion_loss", "squared", "without", None),
@@ -348,7 +348,7 @@ _TABLES = {
     ),
     "a pipeline for fit_grid": Mistake(
         lambda: list(fit_grid(make_pipeline(StandardScaler(), MeanMap()), X, Y, {})),
-        ("estimator must", "GridSearchCV takes any"),
+        ("estimator must", "GridSearchCV for any other"),
     ),
     "probabilities by cross_val_predict": Mistake(
         lambda: cross_val_predict(MeanMap(), X, Y, cv=BagKFold(2), method="predict_proba"),

@@ -22,6 +22,7 @@ UNEQUAL = [("random unequal", 100, 8, 3), ("natural unequal", 100, 20, 3)]
 EACH = [*(("random", *of) for of in RANDOM), *(("natural", *of) for of in NATURAL), *UNEQUAL]
 DESIGNS = {"{}, {} of {}, d = {}".format(*of): of for of in EACH}
 METHODS = {"counts": AggregateLogisticRegression(), "line": EcologicalRegression()}
+REPETITIONS = {"counts": 200, "line": 40}
 
 
 def sample(design, random):
@@ -60,7 +61,10 @@ def table():
 
 
 if __name__ == "__main__":
-    each = product(METHODS, range(40), DESIGNS)
-    cells = [{"design": design, "repetition": k, "method": method} for method, k, design in each]
+    each = [(method, k) for method, most in REPETITIONS.items() for k in range(most)]
+    cells = [
+        {"design": design, "repetition": k, "method": method}
+        for (method, k), design in product(each, DESIGNS)
+    ]
     complete(HERE / "coverage.csv", cells, measure)
     print(table().round(1).to_string())

@@ -121,9 +121,7 @@ class Bags:
             )
         by_class, names = is_class_target(y), classes_of(y).tolist()
         if len(names) > 2 and not table:
-            raise InputError(
-                f"y has {len(names)} classes, {names}, and two can be handled here; {ONE_CLASS}."
-            )
+            raise InputError(f"y must have two classes; got {len(names)}: {names}; {ONE_CLASS}.")
         if y.ndim != 1 or len(y) == 0:
             raise InputError(f"y must be a non-empty vector of instances; got shape {y.shape}.")
         codes, first, place = np.unique(y["bag"], return_index=True, return_inverse=True)
@@ -470,8 +468,8 @@ def _check_values(bags: Bags, p: Array, place: Indices) -> None:
         bag = int(np.argmax(wrong.any(axis=1)))
         check_proportion(float(proportions[bag][wrong[bag]][0]), bags.name(bag))
     if bags.multiclass and (wrong := ~(np.abs(proportions.sum(axis=1) - 1.0) <= UNIT_SUM)).any():
-        name = bags.name(int(np.argmax(wrong)))
-        raise InputError(f"y['proportion'] must sum to one, which it does not in bag {name}.")
+        total, name = proportions[wrong][0].sum(), bags.name(int(np.argmax(wrong)))
+        raise InputError(f"y['proportion'] must sum to one; got {total:.9g} in bag {name}.")
     if bags.multiclass and not np.isin(bags.labels, (0, *bags.label_values)).all():
         raise InputError(f"y['label'] must be 0 or a number of a class, {bags.label_values}.")
     expected = proportions[place]

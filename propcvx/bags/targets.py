@@ -233,8 +233,8 @@ def _named_rows(proportions: Any, classes: Any) -> Any:
         return [dict(zip(names, row, strict=True)) for row in array]
     if classes is not None:
         raise InputError(
-            "classes names the columns of an array with a row for each bag, and proportions "
-            "are one number per bag, or have names themselves."
+            "classes must be omitted if proportions are one number per bag, or have names; it "
+            f"names the columns of an array; got {classes!r:.200}."
         )
     return proportions
 

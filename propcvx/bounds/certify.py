@@ -186,7 +186,7 @@ def _arguments_of_fit(arguments: Mapping[str, Any]) -> dict[str, Any]:
     fitted, X, y = (arguments[name] for name in ("X", "y", "C"))
     check_is_fitted(fitted)
     if not hasattr(y, "__len__"):
-        raise InputError(f"After a fitted estimator come X and y; got y = {y!r}.")
+        raise InputError(f"y must be the target, after a fitted estimator and X; got {y!r}.")
     if twice := _not_default({name: arguments[name] for name in OF_PROBLEM}):
         raise InputError(f"{', '.join(twice)} must not be given, as the fitted estimator has it.")
     _check_two_classes(len(fitted.classes_))
@@ -214,13 +214,13 @@ def _check_same_data(fitted: KernelMethod, X: Any, y: Any) -> None:
     shape = getattr(X, "shape", np.shape(X))
     if shape != fit_shape or len(y) != fit_shape[0]:
         raise InputError(
-            f"X and y must be those of the fit: X of shape {fit_shape}; got {shape} and "
+            f"X and y must be the data of the fit, X of shape {fit_shape}; got {shape} and "
             f"{len(y)} rows of y."
         )
     training = fitted.feature_map_.training
     instances = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     if training is not None and not np.array_equal(training, instances):
-        raise InputError("X must be that of the fit; got other instances.")
+        raise InputError("X must have the instances of the fit; got others.")
 
 
 def _checked_term(
@@ -232,7 +232,7 @@ def _checked_term(
     if C_p is None:
         form, others = "without", {"proportion_loss": loss, "bag_weights": bag_weights}
     for name in _not_default(others):
-        raise InputError(f"{name} is not used {form} C_p: leave it out; got {others[name]!r}.")
+        raise InputError(f"{name} must be omitted {form} C_p; got {others[name]!r}.")
     if C_p is not None:
         return proportion_term("proportion_loss", loss, C_p, bag_weights, bags)
     bags.check_known(epsilon)
@@ -244,8 +244,8 @@ def _allowed(init: Any, problem: LabelingProblem) -> Array:
     labeling = check_labeling("init", init, len(problem.features)).astype(np.float64)
     if not np.isfinite(problem.cost(labeling)):
         raise InputError(
-            "init must be a labeling that y allows: it has other numbers of positives, or changes "
-            "a known label. That of a fit is of the very X and y that it was fitted to."
+            "init must be a labeling that y allows; got other numbers of positives, or another "
+            "label than a known one. Pass the labeling of a fit with the X and y of that fit."
         )
     return labeling
 

@@ -213,8 +213,8 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
     def _certified_form(self) -> dict[str, Any]:
         """Return the arguments of :func:`propcvx.bounds.certify` that match the parameters."""
         raise InputError(
-            "There are certificates for ConvPropSVM and AlterPropSVM with the hinge loss and no "
-            f"weights in it; got {self!r}."
+            "X must be instances, or a fitted ConvPropSVM, or AlterPropSVM with the hinge loss "
+            f"without weights; got {self!r}."
         )
 
     def _meaning_of_parameters(self, bags: Bags) -> dict[str, Any]:
@@ -408,8 +408,8 @@ def fit_grid(
     """
     if not isinstance(estimator, BagClassifier):
         raise InputError(
-            "estimator must be one of propcvx's, whose features a grid shares; GridSearchCV takes "
-            f"any; got {estimator!r:.200}."
+            f"estimator must be a classifier of propcvx; got {estimator!r:.200}. Use GridSearchCV "
+            "for any other."
         )
     data = TrainingData.from_arrays(clone(estimator), X, y, sample_weight)
     fitted: dict[tuple[Any, ...], BagClassifier] = {}

@@ -323,8 +323,8 @@ class InvCal(BagMeanClassifier):
     def _epsilons(self, bags: Bags) -> Array:
         if isinstance(self.epsilon, str) and not self.scaled_epsilon:
             raise InputError(
-                f"epsilon={self.epsilon!r} is in units of the proportion, and epsilon in units of "
-                "the score where scaled_epsilon=False; set scaled_epsilon=True."
+                "epsilon must be in units of the score with scaled_epsilon=False; got "
+                f"{self.epsilon!r}. Set scaled_epsilon=True for units of the proportion."
             )
         return bags.epsilons(self.epsilon, high=np.inf)[bags.has_proportion]
 

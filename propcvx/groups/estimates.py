@@ -104,7 +104,7 @@ def resample(
     classifier = getattr(classifier, "best_estimator_", classifier)
     if not hasattr(classifier, "predict_proba"):
         raise InputError(
-            "n_draws needs a classifier, for other probabilities than its own; got a labeling."
+            "n_draws must be 0 without predict_proba; got a labeling. Pass the classifier."
         )
     bags = cells.bags
     if not in_columns(cells, X):

@@ -250,8 +250,8 @@ def _complete(y_true: Any, y: NDArray[np.void]) -> Signs:
             raise InputError(f"y_true: {error}") from error
     if not labels.all():
         raise InputError(
-            f"y_true must be known everywhere; got {(labels == 0).sum()} that are not; a negative "
-            "of two classes is -1, as 2 * labels - 1 makes of 0."
+            f"y_true must have no unknown labels; got {(labels == 0).sum()}. If 0 is the negative "
+            "class, pass `2 * labels - 1`."
         )
     return labels
 

@@ -147,8 +147,8 @@ class InstanceLoss:
         if weights.ndim and weights.shape != (bags.n_instances,):
             raise InputError(
                 f"instance_loss must have one weight for each of the {bags.n_instances} instances; "
-                f"got weights of shape {weights.shape}; searches cut rows, and with them the "
-                "sample_weight of fit, but not a loss."
+                f"got weights of shape {weights.shape}. In a search, pass them as sample_weight of "
+                "fit, which is split with the rows."
             )
         return self if relative is None else replace(self, weights=weights * relative)
 

@@ -70,7 +70,7 @@ def scores_on_grid(scores_of: Callable[[Array], Array], first: Array, second: Ar
     grid = np.stack(np.meshgrid(first, second), axis=-1)
     scores = np.asarray(scores_of(grid.reshape(-1, 2)))
     if scores.ndim > 1:
-        raise InputError(f"a boundary is drawn of two classes; got one of {scores.shape[1]}.")
+        raise InputError(f"a boundary must be of two classes; got {scores.shape[1]}.")
     return scores.reshape(grid.shape[:2])
 
 

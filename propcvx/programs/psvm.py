@@ -147,9 +147,9 @@ def _warn_if_short(features: Array, total: float, value: float | None) -> None:
     short = FEASIBILITY * total
     if short > 1e-3 * likely:
         warn(
-            f"with C that sums to {total:g} over the instances the value of psvm may be "
-            f"{short:.1g} too small, as slacks are held to {FEASIBILITY:g} only; use a smaller C, "
-            "or the labels it finds and the SVM on them.",
+            f"the value of psvm may be {short:.1g} too small, as its slacks have a tolerance of "
+            f"{FEASIBILITY:g} and C sums to {total:g} over the instances. Use a smaller C, or fit "
+            "the SVM to the labels that it finds.",
             IllPosedWarning,
         )
 

@@ -34,9 +34,9 @@ def check_consistent(who: str, lower: float, upper: float) -> None:
     """
     if not lower <= upper + CROSSED * abs(upper):
         raise InconsistentBoundsError(
-            f"{who}: the lower bound {lower:.6g} is above the upper bound {upper:.6g}, so one of "
-            "them is invalid. A lower bound must hold for every feasible labeling and include a "
-            "solver's error; return minus infinity if nothing is proved."
+            f"{who}: the lower bound {lower:.6g} is above the upper bound {upper:.6g}, so at least "
+            "one of the two is invalid. A lower bound must hold for every feasible labeling and "
+            "include a solver's error; return minus infinity if nothing is proved."
         )
 
 

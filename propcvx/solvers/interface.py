@@ -377,7 +377,7 @@ def _with_residuals(program: Program, solution: Solution) -> Solution:
         residuals = compute_residuals(program.problem)
     except ResidualsError as refusal:
         warn(
-            f"{program.name} is solved and its residuals not checked: {refusal}",
+            f"{program.name} was solved, but its residuals were not checked: {refusal}",
             UncheckedResidualsWarning,
         )
         return solution

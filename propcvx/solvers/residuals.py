@@ -150,13 +150,13 @@ def compute_residuals(problem: cp.Problem) -> Residuals:
 def _check_covered(problem: cp.Problem) -> None:
     leaves = [*problem.variables(), *problem.parameters()]
     if unset := [leaf.name() for leaf in leaves if leaf.value is None]:
-        raise ResidualsError(f"{unset} have no value: give parameters theirs, solve, then ask.")
+        raise ResidualsError(f"{unset} must have values; set the parameters and solve first.")
     covered = (*EQUATIONS, *INEQUALITIES, *CONES, kinds.FiniteSet)
     others = [f"{type(c).__name__} {c}" for c in problem.constraints if not isinstance(c, covered)]
     if others or not problem.is_dcp():
         raise ResidualsError(
-            f"residuals cover convex problems (by CVXPY's rules, DCP), without cones that CVXPY "
-            f"approximates, which have no duals (here {others}); ask with residuals=False."
+            f"residuals need a convex problem (by CVXPY's rules, DCP) without cones that CVXPY "
+            f"approximates, which have no duals; got {others}. Pass residuals=False."
         )
 
 
@@ -165,8 +165,8 @@ def _terms(constraint: cp.Constraint) -> Terms:
     duals = [part.value for part in constraint.dual_variables]
     if any(dual is None for dual in duals):
         raise ResidualsError(
-            f"constraint {constraint} has no dual value: its solver left none, so that optimality "
-            "cannot be judged; another solver may, and residuals=False does without."
+            f"constraint {constraint} has no dual value from its solver, so optimality cannot be "
+            "checked. Use another solver, or pass residuals=False."
         )
     in_cone = isinstance(constraint, CONES)
     sign, parts = (-1.0, constraint.args) if in_cone else (1.0, [constraint.expr])
@@ -224,7 +224,7 @@ def _within_ball(variables: list[Any], lagrangian: Terms, radius: float) -> tupl
         if answer.status == cp.OPTIMAL:
             norm = _largest(answer.dual_vars[ball.id])
             return norm, float(here - answer.opt_val - radius * norm)
-    raise ResidualsError("Clarabel cannot minimize the Lagrangian; ask with residuals=False.")
+    raise ResidualsError("Clarabel cannot minimize the Lagrangian; pass residuals=False.")
 
 
 def _has_gradient(problem: cp.Problem) -> bool:

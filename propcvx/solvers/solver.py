@@ -195,9 +195,9 @@ class Solver:
         if seconds < math.inf:
             if not self.time_limit:
                 raise InputError(
-                    f"no option of solver {self.name!r} for a limit of {seconds:.3g} seconds is "
-                    f"known: leave time_limit out, and hand it to the solver as an option of "
-                    f"its own, as in solver=[({self.name!r}, {{...}})]."
+                    f"time_limit must be omitted for solver {self.name!r}, whose option for it is "
+                    f"not known; got {seconds:.3g} seconds. Pass the solver's own option, as in "
+                    f"solver=[({self.name!r}, {{...}})]."
                 )
             options[self.time_limit] = seconds
         if self.known_options is not None:

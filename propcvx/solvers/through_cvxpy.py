@@ -95,7 +95,7 @@ def convert_error(
         return error
     refused = [n for n in options if re.search(rf"['\"(]{re.escape(n)}['\",]", str(error))]
     if refused:
-        return InputError(f"solver {name!r} has no options {refused}, or not such: {error}")
+        return InputError(f"solver {name!r} rejects the options {refused}: {error}")
     category = LicenseError if LICENSE_ERROR.search(str(error)) else SolverError
     message = f"{name} failed on {program.name}: {type(error).__name__}: {error}"
     return category(message, name, cp.SOLVER_ERROR)

@@ -226,10 +226,9 @@ class FeatureMap:
         fraction = 1.0 / (1.0 + 2.0 * C * multiple * self.omitted_norm)
         if fraction < 1.0 - NEGLIGIBLE:
             warn(
-                f"the kernel's features leave out a part of the Gram matrix, of norm "
-                f"{self.omitted_norm:.3g}, for which lower bounds are multiplied by {fraction:.6g} "
-                f"with C = {C:g}; a smaller C, or no instances that are almost equal, give "
-                "better ones.",
+                f"the kernel's features omit a part of the Gram matrix, of norm "
+                f"{self.omitted_norm:.3g}, so lower bounds are multiplied by {fraction:.6g} with "
+                f"C = {C:g}. For tighter bounds use a smaller C, or drop nearly equal instances.",
                 IllPosedWarning,
             )
         return fraction

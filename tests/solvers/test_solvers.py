@@ -165,7 +165,7 @@ def test_tol_is_handed_over_and_options_override_it(solver, monkeypatch):
 @pytest.mark.parametrize("solver", INSTALLED)
 def test_unknown_option_raises_without_fallback(solver):
     beside = ".*" if solver == "scip" else ""  # CVXPY names all options that it was given
-    with pytest.raises(InputError, match=rf"has no options \[{beside}'max_iterz'\]"):
+    with pytest.raises(InputError, match=rf"(has no|rejects the) options \[{beside}'max_iterz'\]"):
         solve(case_for(solver).program, [(solver, {"max_iterz": 1}), solver])
 
 
@@ -287,7 +287,7 @@ def test_unchecked_residuals_warn():
     x = cp.Variable(2, name="x")
     cone = cp.constraints.RelEntrConeQuad(x[0], x[1], cp.Constant(1.0), 3, 3)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 2)), [cone])
-    with pytest.warns(UncheckedResidualsWarning, match="entropy .* residuals not checked"):
+    with pytest.warns(UncheckedResidualsWarning, match="entropy .* residuals were not"):
         answer = solve(programs.Program(problem, "entropy"), "clarabel")
     assert answer.residuals is None
     assert answer.variables["x"] == pytest.approx([2.0, 2.0], abs=1e-4)
