@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 
 from benchmarks.bench_data import generated, in_bags, linear_svc
 from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, InvCal, MeanMap
-from propcvx.estimators import paper_alter_psvm
+from propcvx.estimators import AggregateLogisticRegression, paper_alter_psvm
 from propcvx.labelings.losses import HINGE
 from propcvx.programs import svm_dual, svm_dual_parameters
 from propcvx.solvers import solve
@@ -30,6 +30,7 @@ MANY = {
     "alter-pSVM": AlterPropSVM(random_state=0),
     "InvCal": InvCal(),
     "MeanMap": MeanMap(),
+    "AggregateLogisticRegression": AggregateLogisticRegression(),
 }
 
 
