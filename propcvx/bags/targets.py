@@ -276,6 +276,28 @@ def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
     if isinstance(bags, np.ndarray) and bags.dtype.kind in "iu" and bags.ndim == 1 and len(bags):
         numbers, codes = np.unique(bags, return_inverse=True)
         return numbers.tolist(), codes
+    members, distinct = _list_ids(bags)
+    try:
+        distinct = sorted(distinct)
+    except TypeError as error:
+        if not keyed:
+            raise InputError(
+                "bags have ids that cannot be sorted, so proportions cannot be an array in "
+                "sorted-id order; pass a dict keyed by bag id."
+            ) from error
+    position = {bag: k for k, bag in enumerate(distinct)}
+    dtype: Any = getattr(bags, "dtype", None)
+    categories = dtype.categories if hasattr(dtype, "ordered") else distinct
+    if not keyed and [bag for bag in categories if bag in position] != distinct:
+        raise InputError(
+            "bags are categories, whose order is not that of the sorted ids, so proportions cannot "
+            "be an array; pass a dict or a Series keyed by bag id."
+        )
+    return distinct, np.fromiter(map(position.__getitem__, members), np.intp, len(members))
+
+
+def _list_ids(bags: Any) -> tuple[list[Any], list[Any]]:
+    """Return the id of each instance, and the different ids."""
     if hasattr(bags, "columns"):
         raise InputError(
             "bags must have one bag id for each instance, as one column of a DataFrame has, or "
@@ -299,23 +321,7 @@ def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
         raise InputError("bags must name the bag of each instance; got an empty sequence.")
     if any(map(_is_missing, distinct)):
         raise InputError("bags must not contain None or NaN; give every instance a bag id.")
-    try:
-        distinct = sorted(distinct)
-    except TypeError as error:
-        if not keyed:
-            raise InputError(
-                "bags have ids that cannot be sorted, so proportions cannot be an array in "
-                "sorted-id order; pass a dict keyed by bag id."
-            ) from error
-    position = {bag: k for k, bag in enumerate(distinct)}
-    dtype: Any = getattr(bags, "dtype", None)
-    categories = dtype.categories if hasattr(dtype, "ordered") else distinct
-    if not keyed and [bag for bag in categories if bag in position] != distinct:
-        raise InputError(
-            "bags are categories, whose order is not that of the sorted ids, so proportions cannot "
-            "be an array; pass a dict or a Series keyed by bag id."
-        )
-    return distinct, np.fromiter(map(position.__getitem__, members), np.intp, len(members))
+    return members, distinct
 
 
 def _is_missing(member: Hashable) -> bool:

@@ -198,18 +198,24 @@ class ConvPropSVM(BagClassifier):
         self.relaxation_, self.soft_labeling_ = result, separator.labeling
         self.violation_ = result.history[-1].violation
         self.n_iter_ = len(result.history)
-        self.bounds_: Bounds | None = None
-        exception = result.exception
-        if np.isfinite(result.lower):
-            try:
-                upper = result.upper_bound(features, candidates, C, separator.weights)
-                check_consistent(source, result.lower, upper)
-                self.bounds_ = Bounds(result.lower, upper)
-            except KeyboardInterrupt as interruption:  # which costs the fit only the bounds
-                exception = interruption
+        exception = self._store_bounds(source, result, features, candidates, C, separator.weights)
         bias += float(separator.weights[rank:].sum() - separator.weights @ mean)
         plane = separator.weights[:rank]
         return FitResult(labeling, plane, bias, result.value, result.history, exception)
+
+    def _store_bounds(
+        self, source: str, result: RelaxationResult, features: Array, candidates: Array, *svm: Any
+    ) -> BaseException | None:
+        """Set ``bounds_``; return what stopped the fit, or this, which then has no bounds."""
+        self.bounds_: Bounds | None = None
+        if np.isfinite(result.lower):
+            try:
+                upper = result.upper_bound(features, candidates, *svm)
+                check_consistent(source, result.lower, upper)
+                self.bounds_ = Bounds(result.lower, upper)
+            except KeyboardInterrupt as interruption:
+                return interruption
+        return result.exception
 
     def _certified_form(self) -> dict[str, Any]:
         if self.relaxation_.loss != "hinge":
