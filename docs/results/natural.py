@@ -106,9 +106,9 @@ def unequal_bags(n, random):
 
 
 def measure(data, kind, draw, method):
-    """Of a fit to four fifths of the bags, what the labels of the others say."""
-    X, labels, bags, shares = loaded(data, kind, draw)
-    y, labels = bag_target(bags, shares), np.where(np.asarray(labels) > 0, 1, -1)
+    """Measure a fit to four fifths of the bags by the labels of the others."""
+    X, labels, bags, proportions = loaded(data, kind, draw)
+    y, labels = bag_target(bags, proportions), np.where(np.asarray(labels) > 0, 1, -1)
     n_folds = min(5, len(np.unique(bags)))
     train, test = next(BagKFold(n_folds, random_state=draw).split(X, y))
     started = process_time()
@@ -128,7 +128,7 @@ def measure(data, kind, draw, method):
 
 
 def cells():
-    """All sets, draw by draw."""
+    """All sets, repetition by repetition."""
     public = product(range(10), (*CHOSEN_ON, *HELD_OUT), (*KINDS, *FEW), METHODS)
     natural = product(range(10), NATURAL, ["natural"], METHODS)
     each = [
@@ -140,7 +140,7 @@ def cells():
 
 
 def allowed(data, kind, draw, method):
-    """Whether a fit takes less than some seconds; random bags are drawn three times."""
+    """Whether a fit takes less than some seconds; random bags have three assignments."""
     if kind != "natural" and (draw > 2 or (data in ("a1a", "cod-rna.t") and method in SLOW[:1])):
         return False
     if kind == "natural" and (method in SLOW or "Gaussian" in method):
@@ -177,13 +177,13 @@ def pages():
 
 
 def by_set(rows, column):
-    """Means over draws, a row for each set and kind of bags, a column for each method."""
+    """Means over repetitions, a row for each set and kind of bags, a column for each method."""
     wide = rows.pivot_table(column, ["bags are", "data", "kind"], "method", sort=False)
     return wide[[*BASELINES, *EVERYWHERE]]
 
 
 def gained(auc):
-    """What share of the gain of labels in AUC each method has."""
+    """Fraction of the gain in AUC of full supervision that each method has."""
     return (auc - 0.5).div(auc[LABELS] - 0.5, axis=0)
 
 
@@ -221,16 +221,16 @@ def sets_table(rows):
 
 
 def picture():
-    """What share of the gain of labels in AUC each method has, a point for each set."""
+    """Fraction of the gain in AUC of full supervision, a point for each set."""
     rows = pd.read_csv(HERE / "natural.csv").assign(**{"bags are": ""})
-    share = gained(by_set(rows, "auc"))
+    fractions = gained(by_set(rows, "auc"))
     names = ["AggregateLogisticRegression", *ON_SETS[:-1]]
-    natural = share.index.get_level_values("kind") == "natural"
+    natural = fractions.index.get_level_values("kind") == "natural"
     figure, axes = plt.subplots(1, 2, figsize=(9, 3), sharey=True)
     panels = {"natural bags": natural, "random and unequal bags": ~natural}
     for ax, (title, mask) in zip(axes, panels.items(), strict=True):
         for place, name in enumerate(names):
-            values = share.loc[mask, name].dropna()
+            values = fractions.loc[mask, name].dropna()
             jitter = np.linspace(-0.2, 0.2, len(values))
             ax.plot(values, place + jitter, ".", alpha=0.6)
             ax.plot(values.mean(), place, "k|", markersize=18)
