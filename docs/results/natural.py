@@ -41,7 +41,7 @@ LARGE = 8000
 """Rows above which conv-pSVM and twelve starts are left out."""
 MOST = 3000
 """Rows that are drawn of held-out sets."""
-LABELS, MAJORITY = "fully supervised", "majority class"
+LABELS, MAJORITY, CONVEX = "fully supervised", "majority class", "ConvPropSVM"
 BEFORE = {"init": "ecological", "init_weight": 0.4}
 """Parameters of the rows of AlterPropSVM with a Gaussian kernel: its former default."""
 
@@ -71,7 +71,7 @@ EVERYWHERE = [name for name in METHODS if not any(word in name for word in OMITT
 """Methods that are run on every set, and are shown."""
 ON_SETS = ["EcologicalRegression", "InvCal", "MeanMap", "AlterPropSVM", LABELS]
 SHORT = [MAJORITY, "EcologicalRegression", "AggregateLogisticRegression", "InvCal", "MeanMap"]
-SHORT += ["AlterPropSVM", LABELS]
+SHORT += ["AlterPropSVM", CONVEX, LABELS]
 """Rows of the page that recommends a method."""
 SLOW = ("AlterPropSVM, C = 1, mixed starts", "ConvPropSVM", "ProportionScaler, ConvPropSVM")
 
@@ -162,29 +162,36 @@ def pages():
     larger = (100.0 * alone["larger"].mean()).map("{:.1f} (50)".format)
     counts = rows.groupby("bags are", sort=False)["data"].nunique()
     titles = {kind: f"{kind} ({count} sets)" for kind, count in counts.items()}
-    means = with_stars(accuracy, lambda mean: f"{100.0 * mean:.1f}", auc)
+    means = with_stars(*scores(accuracy, auc))
     means = pd.concat([larger.to_frame(MAJORITY).T, means.drop(BASELINES)])
     gains = with_stars(gained(auc), "{:.0%}".format, missing=accuracy)
     seconds = rows.groupby("method")["seconds"].median().map("{:.3f}".format)
     losses = with_stars(loss, "{:.3f}".format).assign(**{"seconds, median": seconds})
+    convex = (by_set(rows, column, [CONVEX]).reindex(common) for column in ("accuracy", "auc"))
+    short = pd.concat([means, with_stars(*scores(*convex))]).loc[SHORT]
     return {
         "natural_means": as_table(means.rename(columns=titles)),
-        "natural_short": as_table(with_bold(means.loc[SHORT]).rename(columns=titles)),
+        "natural_short": as_table(with_bold(short).rename(columns=titles)),
         "natural_gains": as_table(gains.rename(columns=titles)),
         "natural_calibration": as_table(losses),
         "natural_sets": sets_table(rows),
     }
 
 
-def by_set(rows, column):
+def by_set(rows, column, methods=(*BASELINES, *EVERYWHERE)):
     """Means over repetitions, a row for each set and kind of bags, a column for each method."""
     wide = rows.pivot_table(column, ["bags are", "data", "kind"], "method", sort=False)
-    return wide[[*BASELINES, *EVERYWHERE]]
+    return wide[[*methods]]
 
 
 def gained(auc):
     """Fraction of the gain in AUC of full supervision that each method has."""
     return (auc - 0.5).div(auc[LABELS] - 0.5, axis=0)
+
+
+def scores(accuracy, auc):
+    """Arguments of `with_stars` for accuracies in percent with the AUC in brackets."""
+    return accuracy, lambda mean: f"{100.0 * mean:.1f}", auc
 
 
 def with_stars(values, text, beside=None, missing=None):
