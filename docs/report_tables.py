@@ -44,8 +44,6 @@ def pages() -> dict[str, str]:
     claims = [differences(name, ALTER, EARLIER) for name in BOTH]
     in_paper = [printed_differences(name) for name in BOTH]
     both = [pd.concat(parts) for parts in zip(claims, in_paper, strict=True)]
-    today = differences(BOTH[0], BY_DEFAULT[0], EARLIER)
-    alter = differences(BOTH[0], BY_DEFAULT[1], (ALTER,))
     in_short = {EXPERIMENTS[name].about: entries_of(name) for name in PRINTED}
     return {
         "results_hash": report.file_hash(FILE),
@@ -62,7 +60,6 @@ def pages() -> dict[str, str]:
         "results_large_bags": large_bags_table(),
         "results_choices": choices_table(),
         "results_claim": rows_table(beside(*both)),
-        "results_today": rows_table(beside(today, alter)),
         "results_untuned": untuned_table(),
     }
 

@@ -1,4 +1,7 @@
-"""How accurate each method is with its defaults, in random bags and in groups of their own."""
+"""How accurate each method is with its defaults, in random bags and in groups of their own.
+
+The rows of three baselines in the file were measured by this script of commit dd6c1688.
+"""
 
 from functools import cache
 from itertools import product
@@ -64,8 +67,6 @@ METHODS = {
     "AlterPropSVM, Gaussian": AlterPropSVM(kernel="rbf", **BEFORE),
     LABELS: LogisticRegression(C=0.1, max_iter=1000),
 }
-BASELINES = ["soft labels", "proportion matching", "interpolating loss"]
-"""Rows of the file whose methods left with commit dd6c1688, which has their twenty lines each."""
 OMITTED = ("Gaussian", "mixed", "ConvPropSVM")
 EVERYWHERE = [name for name in METHODS if not any(word in name for word in OMITTED)]
 """Methods that are run on every set, and are shown."""
@@ -163,8 +164,7 @@ def pages():
     counts = rows.groupby("bags are", sort=False)["data"].nunique()
     titles = {kind: f"{kind} ({count} sets)" for kind, count in counts.items()}
     means = with_stars(*scores(accuracy, auc))
-    means = pd.concat([larger.to_frame(MAJORITY).T, means.drop(BASELINES)])
-    gains = with_stars(gained(auc), "{:.0%}".format, missing=accuracy)
+    means = pd.concat([larger.to_frame(MAJORITY).T, means])
     seconds = rows.groupby("method")["seconds"].median().map("{:.3f}".format)
     losses = with_stars(loss, "{:.3f}".format).assign(**{"seconds, median": seconds})
     convex = (by_set(rows, column, [CONVEX]).reindex(common) for column in ("accuracy", "auc"))
@@ -172,16 +172,15 @@ def pages():
     return {
         "natural_means": as_table(means.rename(columns=titles)),
         "natural_short": as_table(with_bold(short).rename(columns=titles)),
-        "natural_gains": as_table(gains.rename(columns=titles)),
         "natural_calibration": as_table(losses),
         "natural_sets": sets_table(rows),
     }
 
 
-def by_set(rows, column, methods=(*BASELINES, *EVERYWHERE)):
+def by_set(rows, column, methods=EVERYWHERE):
     """Means over repetitions, a row for each set and kind of bags, a column for each method."""
     wide = rows.pivot_table(column, ["bags are", "data", "kind"], "method", sort=False)
-    return wide[[*methods]]
+    return wide[methods]
 
 
 def gained(auc):
@@ -194,13 +193,13 @@ def scores(accuracy, auc):
     return accuracy, lambda mean: f"{100.0 * mean:.1f}", auc
 
 
-def with_stars(values, text, beside=None, missing=None):
+def with_stars(values, text, beside=None):
     """Means over sets, methods by kinds of bags; a star marks those of which some are missing."""
     groups = values.groupby("bags are", sort=False)
     texts = groups.mean().map(text)
     if beside is not None:
         texts += beside.groupby("bags are", sort=False).mean().map(lambda m: f" ({100.0 * m:.1f})")
-    absent = (values if missing is None else missing).isna().groupby("bags are", sort=False).any()
+    absent = values.isna().groupby("bags are", sort=False).any()
     return (texts + absent.replace({True: "*", False: ""})).T
 
 
