@@ -15,7 +15,7 @@ from reproduction import entries as frames
 from reproduction import report
 from reproduction.entries import COLUMN, LEVEL, PLACE, PRINTED_REPETITIONS, REPETITION, printed
 from reproduction.experiments import EXPERIMENTS, PAPER, SMALL, TABLE_DATA
-from reproduction.methods import BY_DEFAULT, UNTUNED
+from reproduction.methods import BY_DEFAULT, ECOLOGICAL, UNTUNED
 from reproduction.report import rows_table
 from reproduction.results import read_results
 from scipy.stats import ttest_ind_from_stats
@@ -44,8 +44,6 @@ def pages() -> dict[str, str]:
     claims = [differences(name, ALTER, EARLIER) for name in BOTH]
     in_paper = [printed_differences(name) for name in BOTH]
     both = [pd.concat(parts) for parts in zip(claims, in_paper, strict=True)]
-    today = differences(BOTH[0], BY_DEFAULT[0], EARLIER)
-    alter = differences(BOTH[0], BY_DEFAULT[1], (ALTER,))
     in_short = {EXPERIMENTS[name].about: entries_of(name) for name in PRINTED}
     return {
         "results_hash": report.file_hash(FILE),
@@ -62,7 +60,6 @@ def pages() -> dict[str, str]:
         "results_large_bags": large_bags_table(),
         "results_choices": choices_table(),
         "results_claim": rows_table(beside(*both)),
-        "results_today": rows_table(beside(today, alter)),
         "results_untuned": untuned_table(),
     }
 
@@ -92,20 +89,20 @@ def entries_of(*experiments: str, done: bool = False) -> pd.DataFrame:
 
 def large_bags_table() -> str:
     """Accuracies in bags of 32 and 64, linear kernel, in the paper and in four ways here."""
-    points = points_of("drawings").query("kernel == 'linear' and method in @PAPER and complete")
+    points = points_of("assignments").query("kernel == 'linear' and method in @PAPER and complete")
     texts = points["method"].map(lambda name: json.dumps(FIXED[name], sort_keys=True))
-    by_drawing = {
-        "twenty drawings": frames.accuracies_of(points)["accuracy"],
-        "twenty drawings, fixed parameters": frames.pooled(
+    by_parameters = {
+        "twenty assignments": frames.accuracies_of(points)["accuracy"],
+        "twenty assignments, fixed parameters": frames.pooled(
             points[points["parameters"] == texts], REPETITION
         ),
     }
     entries = entries_of("table-linear")
     entries = entries[entries["data"].isin(SMALL) & (entries["bag_size"] >= 32)]
-    columns = {"print": "paper", "accuracy": "five drawings", "by test": "five, chosen by test"}
+    columns = {"print": "paper", "accuracy": "five assignments", "by test": "five, chosen by test"}
     groups = entries.groupby(["data", "method"], sort=False)
     table = groups[[*columns]].mean().rename(columns=columns)
-    table = table.join(pd.DataFrame(by_drawing).groupby(["data", "method"]).mean())
+    table = table.join(pd.DataFrame(by_parameters).groupby(["data", "method"]).mean())
     table.loc[("mean", ""), :] = table.mean()
     return rows_table(table.map("{:.1f}".format).reset_index())
 
@@ -119,19 +116,19 @@ CHOICES = (
 
 def choices_table() -> str:
     """Mean difference to the paper with bags of 32 and 64, by who chooses the parameters."""
-    points = frames.points_of(results(), frames.planned(["table-linear", "drawings"]))
+    points = frames.points_of(results(), frames.planned(["table-linear", "assignments"]))
     points = points.query("kernel == 'linear' and complete and bag_size >= 32 and method in @PAPER")
     points = points.drop_duplicates(["key", "parameters"])
-    points = points.assign(right=points["accuracy"] * points["n_test"])
+    points = points.assign(correct=points["accuracy"] * points["n_test"])
     place, fold = ["data", "bag_size", "method", "repetition"], ["fold"]
-    whole = points.groupby([*place, "parameters"])[["right", "n_test"]].sum()
+    whole = points.groupby([*place, "parameters"])[["correct", "n_test"]].sum()
     best = points.loc[points.groupby([*place, *fold])["accuracy"].idxmax()]
     by_repetition = dict(
         zip(
             CHOICES,
             (
                 _pooled(points[points["chosen"]], place),
-                (100.0 * whole["right"] / whole["n_test"]).groupby(level=place).max(),
+                (100.0 * whole["correct"] / whole["n_test"]).groupby(level=place).max(),
                 _pooled(best, place),
             ),
             strict=True,
@@ -149,8 +146,8 @@ def choices_table() -> str:
 
 def _pooled(points: pd.DataFrame, place: Sequence[str]) -> pd.Series:
     """Accuracy in percent on the test instances of all folds."""
-    sums = points.groupby(list(place))[["right", "n_test"]].sum()
-    return 100.0 * sums["right"] / sums["n_test"]
+    sums = points.groupby(list(place))[["correct", "n_test"]].sum()
+    return 100.0 * sums["correct"] / sums["n_test"]
 
 
 @cache
@@ -197,7 +194,7 @@ def untuned_table() -> str:
 
 
 def means(methods: Sequence[str]) -> pd.DataFrame:
-    """Accuracy by set and size of bags, linear kernel, over the drawings that all methods have."""
+    """Accuracy by set and size of bags, linear kernel: means over repetitions of all methods."""
     wide = frames.accuracies_of(with_untuned("table-linear"))["accuracy"].unstack("method")
     return wide[[*methods]].dropna().groupby(["data", "bag_size"]).mean()
 
@@ -233,11 +230,11 @@ def _verdicts(differences: Iterable[float], p_values: Iterable[float]) -> str:
 def readme_table() -> str:
     """Table 2 in short: the mean over the data sets.
 
-    Where twenty drawings were run, an entry is their mean.
+    Where twenty assignments to bags were run, an entry is their mean.
     """
     entries, key = entries_of("table-linear"), PLACE[1:]
-    drawn = entries_of("drawings", done=True).set_index(key)["accuracy"]
-    more = drawn.reindex(pd.MultiIndex.from_frame(entries[key])).set_axis(entries.index)
+    repeated = entries_of("assignments", done=True).set_index(key)["accuracy"]
+    more = repeated.reindex(pd.MultiIndex.from_frame(entries[key])).set_axis(entries.index)
     entries["accuracy"] = more.fillna(entries["accuracy"])
     means = entries.groupby(["method", "bag_size"], sort=False)[["accuracy", "print"]].mean()
     return report.by_size_table(
@@ -258,7 +255,8 @@ def seconds_table() -> str:
 
 def _accuracies(name: str) -> str:
     """A table for each data set and kernel of an experiment."""
-    groups = entries_of(name, done=True).groupby(["data", "kernel"], sort=False)
+    entries = entries_of(name, done=True).replace({"method": {ECOLOGICAL: "Goodman's regression"}})
+    groups = entries.groupby(["data", "kernel"], sort=False)
     return "\n\n".join(report.accuracy_table(group) for _, group in groups)
 
 

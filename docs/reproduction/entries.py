@@ -97,9 +97,9 @@ def accuracies_of(points: DataFrame) -> DataFrame:
 
 def pooled(points: DataFrame, by: list[str]) -> Series:
     """Accuracy in percent over all test instances of each group."""
-    right = points["accuracy"] * points["n_test"]
-    sums = points.assign(right=right).groupby(by, sort=False)[["right", "n_test"]].sum()
-    return 100.0 * sums["right"] / sums["n_test"]
+    correct = points["accuracy"] * points["n_test"]
+    sums = points.assign(correct=correct).groupby(by, sort=False)[["correct", "n_test"]].sum()
+    return 100.0 * sums["correct"] / sums["n_test"]
 
 
 def entries_of(points: DataFrame) -> DataFrame:
@@ -171,7 +171,7 @@ def paired_p_value(mean: Any, deviation: Any, count: Any, test_to_train: Any = 0
 
     .. math:: t = m / \sqrt{(1 / n + n_{test} / n_{train}) s^2}, \quad n - 1 \text{ degrees}.
 
-    Training folds of one repetition share most of their instances, and all repetitions are of one
+    Training folds of one repetition have most instances in common, and all repetitions are of one
     data set; the second term stands for the correlation that this brings.
 
     Parameters

@@ -116,7 +116,7 @@ def evaluate(
     n_splits : int
         Folds of the inner cross-validation; with fewer bags, leave-one-bag-out.
     random_state : int, RandomState or None
-        Deals the bags into folds.
+        Divides the bags into folds.
     by_size : bool
         Whether the error of a held-out bag is weighted by its size.
     ties : "first" or "last"
@@ -127,11 +127,11 @@ def evaluate(
     dict
         For each combination, in the order of ``sklearn.model_selection.ParameterGrid``:
         ``parameters``; ``validation_error``, the sum of the errors of held-out bags over the inner
-        cross-validation, of a supervised method the number of wrong labels; ``chosen``, whether
-        that is the smallest; ``accuracy``, the share of test instances with the right label;
+        cross-validation, of a supervised method the number of incorrect labels; ``chosen``, whether
+        that is the smallest; ``accuracy``, the fraction of test instances with the correct label;
         ``bag_error`` on the bags of the test sample; of the parameters that are chosen ``auc``,
         the area under the ROC curve of the scores of test instances, ``log_loss`` of their
-        probabilities, and ``explained``, what probabilities explain of the shares of test bags
+        probabilities, and ``explained``, R^2 of the probabilities for the proportions of test bags
         (:func:`propcvx.bags.metrics.bag_r2_score`), each None where it is not defined;
         ``objective``, the value that the fit minimized, None where the estimator does
         not have it; ``fit_seconds``, processor time of the fit to the training sample.
@@ -206,7 +206,7 @@ def inner_splits(method: Method, sample: Sample, n_splits: int, random_state: An
     n_splits : int
         With fewer bags, leave-one-bag-out.
     random_state : int, RandomState or None
-        Deals the bags into folds.
+        Divides the bags into folds.
 
     Returns
     -------

@@ -104,8 +104,8 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         "Section 7.1: all bags have the proportion of the whole",
         [Block(("vote",), (8, 32), options={"bags": "equal"})],
     ),
-    "drawings": Experiment(
-        "Tables 2 and 4 at large bags: twenty drawings, of which the first five are the tables'",
+    "assignments": Experiment(
+        "Tables 2 and 4, large bags: twenty assignments to bags, of which the tables have five",
         [
             Block(SMALL, (32, 64), kernels=KERNELS, repetitions=20),
             Block(SMALL, (32, 64), UNTUNED, KERNELS, 20, AS_THEY_ARE),

@@ -192,8 +192,8 @@ def _origin(files: Sequence[Path], once: DataFrame, n_other: int) -> Iterator[st
         yield rows_table(machines.rename_axis("").reset_index())
 
 
-def _percent_text(share: float) -> str:
-    return "" if isna(share) else f"{100.0 * share:.0f}"
+def _percent_text(fraction: float) -> str:
+    return "" if isna(fraction) else f"{100.0 * fraction:.0f}"
 
 
 def _accuracy_text(entry: Series) -> str:

@@ -117,7 +117,7 @@ def read_results(*files: Path) -> DataFrame:
         ``repetition``, ``fold``, ``split`` (hash), ``n_test``, ``error``, ``warnings`` (JSON),
         ``seconds`` (of the cell), ``finished``, ``run`` (environment and command, JSON),
         ``settings`` (JSON); of the combination ``parameters`` (JSON), ``validation_error``,
-        ``accuracy`` (share), ``bag_error``, ``auc``, ``log_loss``, ``explained``, ``objective``,
+        ``accuracy`` (fraction), ``bag_error``, ``auc``, ``log_loss``, ``explained``, ``objective``,
         ``fit_seconds`` and ``chosen``.  Cells are in the order of their keys, each with its last
         result; a cell that failed is one row with its ``error``, and without the numbers of
         combinations.

@@ -53,7 +53,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 def task_of(cell: Cell) -> Task:
     """The data of a cell: the same for all methods, and for both kernels.
 
-    Instances are shuffled first; then bags are drawn, and dealt into folds.
+    Instances are shuffled first; then assigned to bags, and the bags divided into folds.
 
     Raises
     ------

@@ -116,7 +116,7 @@ def judged(X, y, train, test):
 
 
 def cells():
-    """All sets, drawing by drawing."""
+    """All sets, repetition by repetition."""
     names = ("data", "kind", "draw", "scaling")
     public = product((*CHOSEN_ON, *CONFIRMED_ON), KINDS, range(6), ["standard", "minmax"])
     natural = product(NATURAL, ["natural"], range(6), ["standard"])

@@ -1,4 +1,4 @@
-"""How often intervals of groups contain the truth where the logistic model is right."""
+"""How often intervals of groups contain the true rate where the logistic model is correct."""
 
 from itertools import product
 

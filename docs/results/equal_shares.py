@@ -1,4 +1,4 @@
-"""Methods on bags that all have the same share; see methods.md."""
+"""Methods on bags that all have the same proportion; see methods.md."""
 
 from itertools import product
 
@@ -38,15 +38,15 @@ def measure(split, data, bag_size, method):
     told = method == "all labels"
     model.fit(train.X, train.labels if told else train.y)
     seconds = seconds_used() - start
-    right = other = 100.0 * np.mean(model.predict(test.X) == test.labels)
+    correct = other = 100.0 * np.mean(model.predict(test.X) == test.labels)
     if not told:
         scores = -model.decision_function(train.X)
         bias = least_error_bias(scores, Bags.from_target(train.y))
         predicted = np.where(bias - model.decision_function(test.X) > 0.0, 1, -1)
         other = 100.0 * np.mean(predicted == test.labels)
     yield {
-        "accuracy": max(right, other),
-        "right_sign": right >= other,
+        "accuracy": max(correct, other),
+        "right_sign": correct >= other,
         "share": np.mean(train.labels > 0),
         "bags": len(np.unique(train.y["bag"])),
         "seconds": seconds,
@@ -62,7 +62,7 @@ def pages():
 
 
 if __name__ == "__main__":
-    # The large set has fewer drawings and no fit of alter-pSVM.
+    # The large set has fewer repetitions and no fit of alter-pSVM.
     grid = [*product(range(5), (*SETS, *FURTHER), (8, 32), METHODS)]
     grid += product(
         range(2), ["cod-rna.t"], (8, 32), [name for name in METHODS if "alter" not in name]
@@ -73,4 +73,4 @@ if __name__ == "__main__":
     print(pages()["equal_shares"])
     signs = rows[rows["method"] == "second moments"]
     one_half = (signs["share"] - 0.5).abs() < 0.01
-    print(signs.groupby(one_half.rename("shares of one half"))["right_sign"].agg(["size", "mean"]))
+    print(signs.groupby(one_half.rename("one half"))["right_sign"].agg(["size", "mean"]))

@@ -1,4 +1,4 @@
-"""Shares of groups that are half of the people, by a column: how far off estimates are."""
+"""Errors of estimated rates of groups: halves of the instances, by the median of a column."""
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ KINDS = ("natural groups", "random bags, sets held out", "random bags")
 
 
 def goodman(group, y):
-    """Rates of both groups by a regression of the shares on the group's part of each bag."""
+    """Rates of both groups by a regression of the proportions on the group's part of each bag."""
     bags = Bags.from_target(y)
     line = LinearRegression().fit(
         bags.means_of(group[:, None].astype(float)), bags.proportions, bags.sizes
@@ -38,8 +38,8 @@ def goodman(group, y):
 
 def measure(data, kind, draw, method):
     """Of the differences between those above a column's median and the others, over columns."""
-    X, labels, bags, shares = loaded(data, kind, draw)
-    y, positive = bag_target(bags, shares), np.asarray(labels) > 0
+    X, labels, bags, proportions = loaded(data, kind, draw)
+    y, positive = bag_target(bags, proportions), np.asarray(labels) > 0
     halves = np.asarray(X) > np.median(X, axis=0)
     parts = halves.mean(axis=0)
     columns = np.flatnonzero((parts > 0.1) & (parts < 0.9))[:MOST_COLUMNS]
@@ -74,7 +74,7 @@ def measure(data, kind, draw, method):
 
 
 def cells():
-    """Sets and ways; random bags are drawn twice."""
+    """Sets and ways; random bags have two assignments."""
     problems = [(data, "natural", 0) for data in NATURAL] + [
         (data, kind, draw)
         for draw in range(2)
@@ -101,6 +101,7 @@ def pages():
     counts = rows.groupby("bags are", sort=False)["data"].nunique()
     table = (errors + slopes).unstack("bags are").loc[[*WAYS], counts.index]
     table.columns = [f"{kind} ({count} sets)" for kind, count in counts.items()]
+    table = table.rename(index={"share of the bag": "proportion of the bag"})
     return {"halves": rows_table(table.rename_axis("estimate").reset_index())}
 
 

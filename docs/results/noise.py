@@ -28,12 +28,12 @@ METHODS = {
 
 
 def as_counted(labels, populations, random):
-    """The shares as they are: no noise."""
+    """The proportions as they are: no noise."""
     return labels.mean(axis=1)
 
 
 def of_populations(labels, populations, random):
-    """The shares of the populations that the bags are samples of."""
+    """The proportions of the populations that the bags are samples of."""
     return populations
 
 
@@ -62,24 +62,24 @@ NOISE = {
 
 
 def bags_of_populations(labels, size, random):
-    """Bags drawn from populations with shares of their own, until one class is used up.
+    """Bags drawn from populations with proportions of their own, until one class is used up.
 
-    Returns the rows of each bag, shape (n_bags, size), and the shares of the populations.
+    Returns the rows of each bag, shape (n_bags, size), and the proportions of the populations.
     """
     left = [list(random.permutation(np.flatnonzero(labels == sign))) for sign in (-1, 1)]
-    mean, bags, shares = np.mean(labels > 0), [], []
+    mean, bags, proportions = np.mean(labels > 0), [], []
     while True:
-        share = random.beta(SPREAD * mean, SPREAD * (1.0 - mean))
-        count = random.binomial(size, share)
+        p = random.beta(SPREAD * mean, SPREAD * (1.0 - mean))
+        count = random.binomial(size, p)
         if count > len(left[1]) or size - count > len(left[0]):
-            return np.array(bags), np.array(shares)
+            return np.array(bags), np.array(proportions)
         bags.append([left[1].pop() for _ in range(count)])
         bags[-1] += [left[0].pop() for _ in range(size - count)]
-        shares.append(share)
+        proportions.append(p)
 
 
 def measure(split, data, bag_size, noise, method):
-    """Accuracy in percent, bag error by the true shares, and seconds, on the first of five folds.
+    """Accuracy in percent, bag error by the true proportions, and seconds, on one of five folds.
 
     The bags and the fold depend on neither the noise nor the method.
     """

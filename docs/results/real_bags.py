@@ -1,4 +1,4 @@
-"""Voters in their states: single votes, and shares of groups; see methods.md."""
+"""Voters in their states: single votes, and rates of groups; see methods.md."""
 
 from functools import cache
 from itertools import product
@@ -42,7 +42,7 @@ def loaded():
 
 
 def measure(draw, fold, data, method):
-    """Of everybody and each group of a test fold: how many, right, positive, predicted so."""
+    """Count instances, correct labels, true and predicted positives of each group in a fold."""
     sample, groups = loaded()
     folds = GroupKFold(5, shuffle=True, random_state=draw)
     inside, outside = list(folds.split(sample.X, groups=sample.y["bag"]))[fold]
@@ -65,41 +65,42 @@ def percentages():
     rows = pd.read_csv(HERE / "real_bags.csv").query("data == 'trump-2016'")
     rows = rows[rows["method"].isin(METHODS)]
     sums = rows.groupby(["method", "group", "draw"], sort=False).sum(numeric_only=True)
-    shares = 100.0 * sums[["right", "positive", "predicted"]].div(sums["instances"], axis=0)
+    rates = 100.0 * sums[["right", "positive", "predicted"]].div(sums["instances"], axis=0)
     sizes = sums["instances"].xs("InvCal").xs(0, level="draw")
-    return shares.groupby(level=["method", "group"], sort=False).mean(), sizes
+    return rates.groupby(level=["method", "group"], sort=False).mean(), sizes
 
 
-def shares_of_groups():
-    """Per cent of each group that voted for Trump, in truth and by each method, with its size."""
-    shares, sizes = percentages()
-    by_method = shares["predicted"].unstack("method")[list(METHODS)]
-    table = pd.concat([sizes.rename("voters"), shares["positive"].xs("InvCal"), by_method], axis=1)
-    return table.rename(columns={"positive": "truth"}).loc[[ALL, *GROUPS]]
+def rates_of_groups():
+    """Percentage of each group that voted for Trump, true and by each method, with its size."""
+    rates, sizes = percentages()
+    by_method = rates["predicted"].unstack("method")[list(METHODS)]
+    table = pd.concat([sizes.rename("voters"), rates["positive"].xs("InvCal"), by_method], axis=1)
+    names = {"positive": "truth", "ecological regression": "Goodman's regression"}
+    return table.rename(columns=names).loc[[ALL, *GROUPS]]
 
 
 def pages():
-    """The shares of groups, by the name that the page uses."""
-    table = shares_of_groups()
+    """The rates of groups, by the name that the page uses."""
+    table = rates_of_groups()
     texts = table.map("{:.0f}".format).assign(voters=table["voters"].map("{:,}".format))
     return {"real_bags_groups": rows_table(texts.rename_axis("group").reset_index())}
 
 
 def picture():
-    """What goes in, the states' shares, and what comes out: shares of groups beside the truth."""
+    """The proportions of states, and the true and the estimated rate of each group."""
     figure = Figure(figsize=(9.0, 3.8), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.4))
     states = sorted(100.0 * p for p in load_trump_2016(download=False).proportions.values())
     left.barh(range(len(states)), states, color="0.65")
-    left.set(title="in: the shares of 51 states", yticks=[])
-    table, places = shares_of_groups().loc[GROUPS], range(len(GROUPS), 0, -1)
+    left.set(title="in: the proportions of 51 states", yticks=[])
+    table, places = rates_of_groups().loc[GROUPS], range(len(GROUPS), 0, -1)
     right.hlines(places, table["truth"], table["InvCal"], "0.7")
     right.plot(table["truth"], places, "o", color="0.2", label="truth")
     right.plot(table["InvCal"], places, "D", color="C1", label="InvCal")
-    right.set(title="out: each voter's vote, counted by group", yticks=places, yticklabels=GROUPS)
+    right.set(title="out: rate of predicted votes by group", yticks=places, yticklabels=GROUPS)
     right.legend(loc="lower right", frameon=False)
     for axes in (left, right):
-        axes.set(xlabel="Trump, per cent", xlim=(0, 100))
+        axes.set(xlabel="votes for Trump (%)", xlim=(0, 100))
     return figure
 
 

@@ -43,7 +43,7 @@ class Reached:
 
 
 def measure(split, data, bag_size):
-    """One row for each stop and rounding: all share one relaxation."""
+    """One row for each stop and rounding: all use one relaxation."""
     X, labels = labeled(data)
     shuffled = np.random.RandomState(split).permutation(len(X))
     X, labels = X[shuffled], labels[shuffled]

@@ -22,7 +22,7 @@ METHODS = {"InvCal": (InvCal, "C_p", 2.0), "MeanMap": (MeanMap, "lam", 1.0)}
 FIXED = (0.1, 1.0, 10.0)
 """The values of the paper's grids."""
 IN_UNITS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0, 3.0)
-UNITS = [f"{share} units" for share in IN_UNITS]
+UNITS = [f"{factor} units" for factor in IN_UNITS]
 REPETITIONS = 3
 
 
@@ -35,14 +35,14 @@ def measure(data, kernel, bag_size):
         for name, (method, parameter, times) in METHODS.items():
             fitted = method(kernel=kernel).fit(task.train.X, task.train.y)
             unit = times * getattr(fitted, f"{parameter}_")
-            values = [*FIXED, *(share * unit for share in IN_UNITS)]
+            values = [*FIXED, *(factor * unit for factor in IN_UNITS)]
             names = [*map(str, FIXED), *UNITS]
             models = fit_grid(
                 method(kernel=kernel), task.train.X, task.train.y, {parameter: values}
             )
             for value, model in zip(names, models, strict=True):
-                right = 100.0 * np.mean(model.predict(task.test.X) == task.test.labels)
-                accuracies.setdefault((name, value), []).append(right)
+                correct = 100.0 * np.mean(model.predict(task.test.X) == task.test.labels)
+                accuracies.setdefault((name, value), []).append(correct)
     for (name, value), of_repetitions in accuracies.items():
         yield {"method": name, "value": value, "accuracy": np.mean(of_repetitions)}
 

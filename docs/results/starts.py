@@ -1,4 +1,4 @@
-"""What Algorithm 1 reaches from random and better labelings, beside the truth; alternating.md.
+"""What Algorithm 1 reaches from several starts, and from the true labels; see alternating.md.
 
 The rows with "hops" are of a local search after Algorithm 1, ``polish="hops"``, which has left.
 """
@@ -39,8 +39,8 @@ def walks(labels, seed):
 def measure(split, data, bag_size):
     """A row for each start, on the first of five folds over whole bags.
 
-    ``objective`` is that of eq:pSVM_2; ``right`` and ``accuracy`` are the labels that are right on
-    the training and on the test instances, in percent; ``bag_error`` is that on the test bags.
+    ``objective`` is that of eq:pSVM_2; ``right`` and ``accuracy`` are the percentages of
+    correct labels of training and test instances; ``bag_error`` is the error on the test bags.
     """
     task = task_of(split, data, bag_size)
     C, C_p = (0.1, 100.0) if data == "cod-rna.t" else (1.0, 10.0)
@@ -65,7 +65,7 @@ def task_of(split, data, bag_size):
 
 
 def relative(rows):
-    """The rows with the objective over that of the true labels of the same draw."""
+    """The rows with the objective over the objective of the true labels of the same repetition."""
     keys = ["split", "data", "bag_size"]
     true = rows[rows.start == TRUE].set_index(keys).objective.rename("true")
     rows = rows.join(true, on=keys)
@@ -90,5 +90,5 @@ if __name__ == "__main__":
         }
         for data, group in rows.groupby("data", sort=False)
     }
-    label = "objective over that of the true labels"
-    line_grid({"test accuracy in percent": panels}, label).savefig(HERE / "starts.png", dpi=110)
+    label = "objective / objective of the true labels"
+    line_grid({"test accuracy (%)": panels}, label).savefig(HERE / "starts.png", dpi=110)

@@ -20,18 +20,18 @@ BAGS = ((2, 0.0), (4, 0.0), (8, 0.0), (8, 0.125))
 TOL, TIME_LIMIT = 1e-6, 30.0
 """Relative gap at which a labeling counts as proved optimal, and seconds for a proof."""
 DRAWN = {
-    "right": "share of right labels of\nthe best labeling",
-    "true": "truth is a best labeling,\nshare of problems",
-    "excess": "value of the truth /\nbest value",
+    "right": "fraction of correct labels\nof the best labeling",
+    "true": "true labeling is a best one,\nfraction of problems",
+    "excess": "objective of true labeling /\noptimal value",
 }
 
 
 def measure(split, data, n_instances, bag_size, epsilon, C):
     """The row of a cell.
 
-    ``right`` is the share of right labels of the best labeling, ``chance`` what a random feasible
-    labeling is expected to have; ``held_out`` and ``held_out_truth`` are the accuracies of the
-    SVMs of the best labeling and of the true one on the other instances of the set.
+    ``right`` is the fraction of correct labels of the best labeling, ``chance`` the expected
+    fraction for a random feasible labeling; ``held_out`` and ``held_out_truth`` are the accuracies
+    of the SVMs of the best labeling and of the true one on the other instances of the set.
     """
     X, labels = labeled(data)
     order = np.random.RandomState(split).permutation(len(X))
@@ -41,7 +41,7 @@ def measure(split, data, n_instances, bag_size, epsilon, C):
     bags = Bags.from_target(sample.y)
     interval = proved_best(LabelingProblem(bags, C, 1.0, constraint(epsilon), features=sample.X))
     best, svm = np.asarray(interval.labeling), LabelingSVM(sample.X, C)
-    planes, share = [svm.weights(labeling) for labeling in (best, truth)], sample.y["proportion"]
+    planes, p = [svm.weights(labeling) for labeling in (best, truth)], sample.y["proportion"]
     held_out = [np.mean(((X[outside] - mean) @ w > 0.0) == (labels[outside] > 0)) for w in planes]
     yield {
         "proved": int(interval.closed),
@@ -49,7 +49,7 @@ def measure(split, data, n_instances, bag_size, epsilon, C):
         "value": interval.upper,
         "true_value": svm.value(truth, planes[1]),
         "right": np.mean(best == truth),
-        "chance": np.mean(share**2 + (1.0 - share) ** 2),
+        "chance": np.mean(p**2 + (1.0 - p) ** 2),
         "held_out": held_out[0],
         "held_out_truth": held_out[1],
     }
