@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from small_problems import small_problem
 
-from propcvx import CuttingPlanes, bag_target, certify
-from propcvx.errors import InputError
+from propcvx import ConvPropSVM, CuttingPlanes, bag_target, certify
+from propcvx.errors import IllPosedWarning, InputError
 from propcvx.relaxation import RELAXATIONS, compare_relaxations, comparison
 
 
@@ -55,6 +55,19 @@ def test_labeling_value_is_its_svm_value():
     exact = certify(problem.X, alone, 0.5, bounds="enumeration", tol=1e-7, **posed)
     assert row["upper"] == pytest.approx(exact.upper, rel=1e-6)
     assert row["accuracy"] == 1.0
+
+
+def test_lower_bound_holds_despite_pivots_below_tolerance():
+    """Of each pair, v = (C, -C) is best for K if C = 1 / e, with the value C, and for F 2 C."""
+    e, problem = 2.0**-35, {"kernel": "precomputed", "intercept": "none"}
+    gram, planes = np.kron(np.eye(3), [[1, 1 - e], [1 - e, 1]]), CuttingPlanes(oracle="exhaustive")
+    y = bag_target([0, 0, 1, 1, 2, 2], [0.5, 0.5, 0.5])
+    with pytest.warns(IllPosedWarning, match="omit a part"):
+        fitted = ConvPropSVM(1 / e, relaxation=planes, **problem).fit(gram, y)
+    with pytest.warns(IllPosedWarning, match="omit a part"):
+        (row,) = compare_relaxations(gram, y, 1 / e, planes, **problem)
+    assert 0.0 < fitted.bounds_.lower <= 3 / e
+    assert 0.0 < row["lower"] <= 3 / e
 
 
 def test_time_ends_algorithm_2_between_its_rounds():

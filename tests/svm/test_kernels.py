@@ -195,8 +195,6 @@ def test_inexact_factor_lowers_bound_and_warns():
     with pytest.warns(IllPosedWarning, match=r"omit .* by 0\.9\d+ with C = 1e\+08\."):
         answer = certify(X, y, 1e8, bounds="enumeration", **options)
     assert not answer.is_optimal
-    with pytest.warns(IllPosedWarning, match="omit a part"):
-        ConvPropSVM(1e8, **options).fit(X, y)
 
 
 def test_a_warning_names_instances_that_are_lost_beside_rounding_errors():
