@@ -36,7 +36,7 @@ test: $(TESTS)
 
 # OpenBLAS has a kernel for each kind of processor, and each rounds in its own way.
 KERNELS := Prescott Haswell
-NUMBERS := $(addprefix tests/,solvers svm alternating relaxation estimators bounds)
+NUMBERS := $(addprefix tests/,solvers svm test_alternating.py relaxation estimators bounds)
 # Errors, warnings and interfaces are the same with each of them.
 INTERFACES := --ignore tests/solvers/test_failures.py -k "not scikit_learn_checks"
 kernels: $(TESTS)
