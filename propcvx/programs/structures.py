@@ -57,11 +57,13 @@ class SVMDual(Structure):
 
     @cached_property
     def offset(self) -> Array:
-        """Center of the features: with a bias their mean, or 0 if it is that up to rounding."""
-        n = len(self.features)
+        """Center of the features: with a bias their mean, if it is not 0 up to rounding; else 0."""
+        n, rank = self.features.shape
+        if not self.bias:
+            return np.zeros(rank)
         mean = np.full(n, 1.0 / n) @ self.features
         size = np.sqrt(np.einsum("ij,ij->", self.features, self.features) / self.features.size)
-        return mean if self.bias and np.abs(mean).max(initial=0.0) > ROUNDING * size else 0.0 * mean
+        return mean if np.abs(mean).max(initial=0.0) > ROUNDING * size else np.zeros(rank)
 
     @cached_property
     def rows(self) -> Array:
