@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from time import perf_counter
@@ -241,13 +242,39 @@ def penalized_loss(
     return loss, errors @ design + lam * penalty, errors
 
 
+def whitening(design: Array, likelihood: CountLikelihood, lam: float) -> Callable[[Array], Array]:
+    r"""Multiply by :math:`S = \sqrt{N} (G^\top G + \lambda I)^{-1/2}`, a symmetric matrix.
+
+    The row of bag k in G is :math:`\sqrt{\omega_k v / n_k} \sum_{i \in k} (x_i, 1)`, where v is the
+    variance of a label at w = 0, so that :math:`G^\top G` is the expected information of w and b in
+    the normal approximation of the counts.  N is the weight of all instances.
+
+    Parameters
+    ----------
+    design : array of shape (n_instances, rank + 1)
+        Features and a column of ones.
+    likelihood : CountLikelihood
+    lam : float
+    """
+    bags, total = likelihood.feasible.bags, float(likelihood.weights.sum())
+    p = expit(likelihood.starting_log_odds)
+    scales = np.sqrt(likelihood.weights_of_bags * p * (1.0 - p) / bags.sizes)
+    _, values, axes = np.linalg.svd(
+        scales[:, None] * (bags.membership @ design), full_matrices=False
+    )
+    shrinkage = 1.0 / np.sqrt(1.0 + np.square(values) / lam) - 1.0
+    return lambda u: np.sqrt(total / lam) * (u + axes.T @ (shrinkage * (axes @ u)))
+
+
 def maximize_directly(
     features: Array, likelihood: CountLikelihood, lam: float, *, tol: float, max_iter: int
 ) -> FitResult:
     r"""Maximize :math:`\ell(F w + b) - \tfrac{\lambda}{2} \|w\|^2` from w = 0 by L-BFGS.
 
-    If all features are 0, the answer is the start, which has one positive and one negative more
-    than the counts, so that b is finite.
+    The steps are taken in coordinates u, with :math:`(w, b) = (0, b_0) + S u` and S from
+    :func:`whitening`, in which the curvature is nearly the same in all directions.  If all features
+    are 0, the answer is the start, which has one positive and one negative more than the counts, so
+    that b is finite.
 
     Parameters
     ----------
@@ -264,24 +291,31 @@ def maximize_directly(
     """
     start, design = perf_counter(), design_matrix(features)
     total = float(likelihood.weights.sum())
+    first = np.append(np.zeros(features.shape[1]), likelihood.starting_log_odds)
+    stretch = whitening(design, likelihood, lam)
     values: list[float] = []
 
-    def objective(plane: Array) -> tuple[float, Array]:
-        value, slope, _ = penalized_loss(design, likelihood, lam, plane)
-        return value / total, slope / total
+    def objective(u: Array) -> tuple[float, Array]:
+        value, slope, _ = penalized_loss(design, likelihood, lam, first + stretch(u))
+        return value / total, stretch(slope) / total
 
     def record(intermediate_result: Any) -> None:
         values.append(total * float(intermediate_result.fun))
 
-    plane, is_limited = np.append(np.zeros(features.shape[1]), likelihood.starting_log_odds), False
+    plane, is_limited = first, False
     if features.any():
         limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
         options = {"ftol": tol, "gtol": 0.0, **limits}
         result = minimize(
-            objective, plane, method="L-BFGS-B", jac=True, callback=record, options=options
+            objective,
+            np.zeros_like(first),
+            method="L-BFGS-B",
+            jac=True,
+            callback=record,
+            options=options,
         )
-        plane, is_limited = result.x, result.status == 1
-    values = values or [total * objective(plane)[0]]
+        plane, is_limited = first + stretch(result.x), result.status == 1
+    values = values or [penalized_loss(design, likelihood, lam, plane)[0]]
     seconds = (perf_counter() - start) / len(values)
     history = History([Round(value, "lbfgs", OPTIMAL, seconds) for value in values])
     if is_limited:
