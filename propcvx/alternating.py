@@ -154,7 +154,7 @@ def maximize_likelihood(
     """
     program = soft_logistic_regression(features, likelihood.weights)
     objective, rounds = np.inf, list[Round]()
-    _, t = likelihood.value_and_means(np.full(len(features), likelihood.starting_log_odds))
+    _, t = likelihood.value_and_means(np.full(len(features), likelihood.start))
     for _ in range(max_iter):  # repeat
         started = perf_counter()
         # fix the expected labels, solve for w and b

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from propcvx.arrays import Array
 from propcvx.text import Readable, text_table
 
@@ -159,9 +161,9 @@ class FitResult:
     Attributes
     ----------
     labeling : array of shape (n_instances,)
-    weights : array of shape (rank,)
+    weights : array of shape (rank,), or (rank, n_classes)
         The weights over the features.
-    bias : float
+    bias : float, or array of shape (n_classes,)
     objective : float
     history : History
     stopped_by : exception or None
@@ -172,7 +174,7 @@ class FitResult:
 
     labeling: Array
     weights: Array
-    bias: float
+    bias: Any
     objective: float
     history: History
     exception: BaseException | None = None
@@ -188,3 +190,8 @@ class FitResult:
     def scores(self, features: Array) -> Array:
         """Compute the decision values of instances from their features."""
         return features @ self.weights + self.bias
+
+
+def labels_of(scores: Array) -> Array:
+    """Return -1 or +1 by the sign of a score, or of several scores the number of the largest."""
+    return np.where(scores > 0.0, 1.0, -1.0) if scores.ndim == 1 else scores.argmax(axis=1) + 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from time import perf_counter
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from cvxpy import OPTIMAL, USER_LIMIT
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import log_expit, softmax
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
@@ -19,10 +19,11 @@ from propcvx.alternating import descent, maximize_likelihood
 from propcvx.arrays import Array, Seed, Tolerance
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_count, check_number
+from propcvx.errors import InputError
 from propcvx.estimators.means import OneProgramClassifier
 from propcvx.estimators.scaling import known_variance
-from propcvx.history import FitResult, History, Round, StopReason
-from propcvx.labelings.given_counts import CountLikelihood
+from propcvx.history import FitResult, History, Round, StopReason, labels_of
+from propcvx.labelings.given_counts import CountLikelihood, class_likelihood
 from propcvx.svm.kernels import FeatureMap
 from propcvx.svm.training import TrainingData
 
@@ -31,6 +32,9 @@ MOST_COLUMNS = 500
 
 STEP = 1e-4
 """Of the differences of gradients, in units of the parameters."""
+
+LABEL_VARIANCE = 0.05
+"""A typical variance of a label after the fit; it changes only the number of iterations."""
 
 
 @dataclass(eq=False, repr=False)
@@ -59,6 +63,10 @@ class AggregateLogisticRegression(OneProgramClassifier):
     label.  A known label is a bag of one, and the rest of its bag has the rest of the count.  Bags
     without a proportion have no term.
 
+    With more than two classes, the probabilities are the softmax of a score for each class, and the
+    likelihood of the counts of each class is exact, see
+    :func:`propcvx.labelings.given_counts.class_likelihood`.
+
     Parameters
     ----------
     ridge : float
@@ -83,8 +91,8 @@ class AggregateLogisticRegression(OneProgramClassifier):
     coef0 : float
         Constant of ``"poly"``.
     solver : str, Solver or sequence
-        ``"auto"`` is SciPy's L-BFGS on the likelihood.  With a solver of exponential cone programs
-        the fit alternates between expected labels and the program
+        ``"auto"`` is SciPy's L-BFGS on the likelihood.  With two classes and a solver of
+        exponential cone programs the fit alternates between expected labels and the program
         :func:`propcvx.programs.soft_logistic_regression`
         (:func:`propcvx.alternating.maximize_likelihood`): this ends at the same
         maximum in most problems, and takes ten to a hundred times as long.
@@ -102,7 +110,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
         Minus the penalized log-likelihood.
     history_ : History
         Objective, solver, status and time of every iteration.
-    n_iter_ : int, with two classes
+    n_iter_ : int
         Number of iterations.
     stop_reason_ : StopReason
         Why the iterations stopped.
@@ -139,31 +147,48 @@ class AggregateLogisticRegression(OneProgramClassifier):
     def _check_bags(self, bags: Bags) -> None:
         bags.check_known(self.epsilon)
 
-    def _standardize(
-        self, feature_map: FeatureMap, bags: Bags
-    ) -> tuple[Array, CountLikelihood, Array, float]:
-        """Return rows with a total variance of 1, their likelihood, and their mean and unit."""
+    def _likelihood(self, feature_map: FeatureMap, bags: Bags) -> CountLikelihood:
+        _, training_bags, _ = self._training_bags(feature_map, bags)
+        return CountLikelihood.from_bags(training_bags, bags, self.epsilon)
+
+    def _standardize(self, feature_map: FeatureMap, bags: Bags) -> tuple[Array, Array, float]:
+        """Return the training rows with a total variance of 1, and their mean and unit."""
         features, training_bags, _ = self._training_bags(feature_map, bags)
-        likelihood = CountLikelihood.from_bags(training_bags, bags, self.epsilon)
         unit = np.sqrt(known_variance(feature_map.features, bags)) or 1.0
         mean = np.average(features, axis=0, weights=training_bags.relative_weights)
-        return (features - mean) / unit, likelihood, mean, unit
+        return (features - mean) / unit, mean, unit
 
     def _run(self, feature_map: FeatureMap, bags: Bags) -> FitResult:
+        return self._maximize(feature_map, [bags])
+
+    def _run_classes(self, feature_map: FeatureMap, bags: Bags) -> FitResult:
+        """Maximize the composite likelihood of the counts of all classes."""
+        against_rest = [bags.against_rest(number) for number in bags.label_values]
+        result = self._maximize(feature_map, against_rest)
+        return replace(result, labeling=np.where(bags.labels > 0, bags.labels, result.labeling))
+
+    def _maximize(self, feature_map: FeatureMap, classes: Sequence[Bags]) -> FitResult:
+        """Fit to the bags of two classes, or to the bags of each of several against the rest."""
         ridge = check_number("ridge", self.ridge, low=0.0)
         tol = check_number("tol", self.tol, low=0.0, closed="left")
         limits: Any = {"tol": tol, "max_iter": check_count("max_iter", self.max_iter)}
-        rows, likelihood, mean, unit = self._standardize(feature_map, bags)
-        if equal := self._warn_if_equal_proportions(likelihood.feasible.bags):
+        direct = isinstance(self.solver, str) and self.solver == "auto"
+        if not direct and len(classes) > 1:
+            several = f"{len(classes)} classes; got {self.solver!r}"
+            raise InputError(f"solver must be 'auto' with {several}. Omit `solver`.")
+        likelihoods = [self._likelihood(feature_map, bags) for bags in classes]
+        rows, mean, unit = self._standardize(feature_map, classes[0])
+        if equal := self._warn_if_equal_proportions(*(each.feasible.bags for each in likelihoods)):
             rows = np.zeros_like(rows)
-        if equal or (isinstance(self.solver, str) and self.solver == "auto"):
-            result = maximize_directly(rows, likelihood, ridge, **limits)
+        if equal or direct:
+            result = maximize_directly(rows, likelihoods, ridge, **limits)
         else:
-            result = descent(maximize_likelihood(rows, likelihood, ridge, self._solve, **limits))
+            loop = maximize_likelihood(rows, likelihoods[0], ridge, self._solve, **limits)
+            result = descent(loop)
         self.n_iter_ = len(result.history)
         weights = result.weights / unit
-        bias = result.bias - float(mean @ weights)
-        labeling = np.where(feature_map.features @ weights + bias > 0.0, 1.0, -1.0)
+        bias = result.bias - mean @ weights
+        labeling = labels_of(feature_map.features @ weights + bias)
         return FitResult(labeling, weights, bias, result.objective, result.history, ill_posed=equal)
 
     def _store(
@@ -173,7 +198,8 @@ class AggregateLogisticRegression(OneProgramClassifier):
         self.covariance_ = None
         linear, few = feature_map.kernel.name == "linear", len(result.weights) <= MOST_COLUMNS
         if linear and few and scores.ndim == 1 and not result.ill_posed:
-            rows, likelihood, mean, unit = self._standardize(feature_map, data.bags)
+            rows, mean, unit = self._standardize(feature_map, data.bags)
+            likelihood = self._likelihood(feature_map, data.bags)
             plane = np.append(result.weights * unit, result.bias + mean @ result.weights)
             covariance = sandwich_covariance(rows, likelihood, self.ridge, plane)
             back = np.diag(np.append(np.full(len(mean), 1.0 / unit), 1.0))
@@ -183,7 +209,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class by the model, without a calibration.
 
-        Of more than two classes it is the probability of each against the rest, over their sum.
+        With more than two classes, it is the softmax of the scores.
 
         Parameters
         ----------
@@ -195,8 +221,8 @@ class AggregateLogisticRegression(OneProgramClassifier):
             In the order of ``classes_``.
         """
         scores = self.decision_function(X)
-        p = expit(np.column_stack([-scores, scores]) if scores.ndim == 1 else scores)
-        return np.asarray(p / p.sum(axis=1, keepdims=True))
+        both = np.column_stack([-scores / 2.0, scores / 2.0]) if scores.ndim == 1 else scores
+        return np.asarray(softmax(both, axis=1))
 
     @available_if(lambda model: getattr(model, "covariance_", None) is not None)
     def sample_probabilities(self, X: Any, random_state: Seed = None) -> Array:
@@ -228,26 +254,25 @@ def design_matrix(features: Array) -> Array:
 
 
 def penalized_loss(
-    design: Array, likelihood: CountLikelihood, lam: float, plane: Array
+    design: Array, likelihoods: Sequence[CountLikelihood], lam: float, plane: Array
 ) -> tuple[float, Array, Array]:
-    r"""Minus the penalized log-likelihood, its gradient, and its derivative by each score.
-
-    The derivative by a score is :math:`\omega_k (1 / (1 + e^{-s_i}) - \bar t_i)`, the probability
-    less the expected label given the counts.
-    """
-    scores, penalty = design @ plane, np.append(plane[:-1], 0.0)
-    value, means = likelihood.value_and_means(scores)
-    errors = likelihood.weights * (expit(scores) - means)
-    loss = 0.5 * lam * float(penalty @ penalty) - value
-    return loss, errors @ design + lam * penalty, errors
+    """Compute minus the penalized log-likelihood, its gradient, and its slope by each score."""
+    penalized, scores = plane.copy(), design @ plane
+    penalized[-1] = 0.0
+    if plane.ndim == 1:
+        value, slope = likelihoods[0].value_and_slope(scores)
+    else:
+        value, slope = class_likelihood(likelihoods, scores)
+    loss = 0.5 * lam * float(np.vdot(penalized, penalized)) - value
+    return loss, lam * penalized - design.T @ slope, -slope
 
 
 def whitening(design: Array, likelihood: CountLikelihood, lam: float) -> Callable[[Array], Array]:
     r"""Multiply by :math:`S = \sqrt{N} (G^\top G + \lambda I)^{-1/2}`, a symmetric matrix.
 
-    The row of bag k in G is :math:`\sqrt{\omega_k v / n_k} \sum_{i \in k} (x_i, 1)`, where v is the
-    variance of a label at w = 0, so that :math:`G^\top G` is the expected information of w and b in
-    the normal approximation of the counts.  N is the weight of all instances.
+    The row of bag k in G is :math:`\sqrt{\omega_k v / n_k} \sum_{i \in k} (x_i, 1)`.  With v the
+    variance of labels, :math:`G^\top G` is nearly the expected information of w and b.  N is the
+    weight of all instances.
 
     Parameters
     ----------
@@ -257,31 +282,36 @@ def whitening(design: Array, likelihood: CountLikelihood, lam: float) -> Callabl
     lam : float
     """
     bags, total = likelihood.feasible.bags, float(likelihood.weights.sum())
-    p = expit(likelihood.starting_log_odds)
-    scales = np.sqrt(likelihood.weights_of_bags * p * (1.0 - p) / bags.sizes)
-    _, values, axes = np.linalg.svd(
-        scales[:, None] * (bags.membership @ design), full_matrices=False
-    )
+    scales = np.sqrt(likelihood.weights_of_bags * LABEL_VARIANCE / bags.sizes)
+    of_bags = scales[:, None] * (bags.membership @ design)
+    _, values, axes = np.linalg.svd(of_bags, full_matrices=False)
     shrinkage = 1.0 / np.sqrt(1.0 + np.square(values) / lam) - 1.0
-    return lambda u: np.sqrt(total / lam) * (u + axes.T @ (shrinkage * (axes @ u)))
+    return lambda u: np.sqrt(total / lam) * (u + (axes.T * shrinkage) @ (axes @ u))
 
 
 def maximize_directly(
-    features: Array, likelihood: CountLikelihood, lam: float, *, tol: float, max_iter: int
+    features: Array,
+    likelihoods: Sequence[CountLikelihood],
+    lam: float,
+    *,
+    tol: float,
+    max_iter: int,
 ) -> FitResult:
     r"""Maximize :math:`\ell(F w + b) - \tfrac{\lambda}{2} \|w\|^2` from w = 0 by L-BFGS.
 
     The steps are taken in coordinates u, with :math:`(w, b) = (0, b_0) + S u` and S from
     :func:`whitening`, in which the curvature is nearly the same in all directions.  If all features
-    are 0, the answer is the start, which has one positive and one negative more than the counts, so
+    are 0, the answer is the start, which has one instance of each class more than the counts, so
     that b is finite.
 
     Parameters
     ----------
     features : array of shape (n_instances, rank)
         F, with columns of mean 0.
-    likelihood : CountLikelihood
-        :math:`\ell`.
+    likelihoods : sequence of CountLikelihood
+        :math:`\ell`; or the likelihood of each of several classes against the rest.  Then
+        :math:`\ell` is :func:`~propcvx.labelings.given_counts.class_likelihood`, and w and b have a
+        column for each class.
     lam : float
         :math:`\lambda > 0`.
     tol : float
@@ -289,40 +319,35 @@ def maximize_directly(
     max_iter : int
         Largest number of iterations.
     """
-    start, design = perf_counter(), design_matrix(features)
-    total = float(likelihood.weights.sum())
-    first = np.append(np.zeros(features.shape[1]), likelihood.starting_log_odds)
-    stretch = whitening(design, likelihood, lam)
-    values: list[float] = []
+    started, design = perf_counter(), design_matrix(features)
+    total, stretch = float(likelihoods[0].weights.sum()), whitening(design, likelihoods[0], lam)
+    odds = np.array([likelihood.start for likelihood in likelihoods])
+    first = odds[0] if len(odds) == 1 else log_expit(odds)
+    plane = np.zeros((design.shape[1], *np.shape(first)))
+    plane[-1] = first
+    start, values, is_limited = plane, list[float](), False
 
     def objective(u: Array) -> tuple[float, Array]:
-        value, slope, _ = penalized_loss(design, likelihood, lam, first + stretch(u))
-        return value / total, stretch(slope) / total
+        moved = start + stretch(u.reshape(start.shape))
+        value, slope, _ = penalized_loss(design, likelihoods, lam, moved)
+        return value / total, stretch(slope).ravel() / total
 
     def record(intermediate_result: Any) -> None:
         values.append(total * float(intermediate_result.fun))
 
-    plane, is_limited = first, False
     if features.any():
         limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
         options = {"ftol": tol, "gtol": 0.0, **limits}
-        result = minimize(
-            objective,
-            np.zeros_like(first),
-            method="L-BFGS-B",
-            jac=True,
-            callback=record,
-            options=options,
-        )
-        plane, is_limited = first + stretch(result.x), result.status == 1
-    values = values or [penalized_loss(design, likelihood, lam, plane)[0]]
-    seconds = (perf_counter() - start) / len(values)
+        u, method = np.zeros(start.size), "L-BFGS-B"
+        result = minimize(objective, u, jac=True, method=method, callback=record, options=options)
+        plane, is_limited = start + stretch(result.x.reshape(start.shape)), result.status == 1
+    values = values or [penalized_loss(design, likelihoods, lam, plane)[0]]
+    seconds = (perf_counter() - started) / len(values)
     history = History([Round(value, "lbfgs", OPTIMAL, seconds) for value in values])
     if is_limited:
         history[-1] = replace(history[-1], status=USER_LIMIT)
     history.stop_reason = StopReason.MAX_ROUNDS if is_limited else StopReason.CONVERGED
-    labeling = np.where(design @ plane > 0.0, 1.0, -1.0)
-    return FitResult(labeling, plane[:-1], float(plane[-1]), values[-1], history)
+    return FitResult(labels_of(design @ plane), plane[:-1], plane[-1], values[-1], history)
 
 
 def sandwich_covariance(
@@ -349,10 +374,10 @@ def sandwich_covariance(
     """
     design, bags = design_matrix(features), likelihood.feasible.bags
     penalty = lam * np.diag(np.append(np.ones(features.shape[1]), 0.0))
-    _, slope, errors = penalized_loss(design, likelihood, lam, plane)
+    _, slope, errors = penalized_loss(design, [likelihood], lam, plane)
     step = STEP * max(1.0, float(np.abs(plane).max()))
     gradients = [
-        penalized_loss(design, likelihood, lam, plane + step * e)[1] for e in np.eye(len(plane))
+        penalized_loss(design, [likelihood], lam, plane + step * e)[1] for e in np.eye(len(plane))
     ]
     curvature = (np.array(gradients) - slope) / step
     values, vectors = np.linalg.eigh((curvature + curvature.T) / 2.0)

@@ -24,7 +24,7 @@ from propcvx.checks import check_number, check_same_order
 from propcvx.errors import InaccurateSolutionWarning, InputError, PoorFitWarning, SolverError, warn
 from propcvx.estimators.calibration import ROUNDING, Calibration
 from propcvx.estimators.scaling import scaling_advice, warn_if_unscaled
-from propcvx.history import FitResult, History
+from propcvx.history import FitResult, History, labels_of
 from propcvx.solvers import Solve
 from propcvx.solvers.interface import SolverNames
 from propcvx.svm.kernels import FeatureMap, Kernel
@@ -65,7 +65,8 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         y : bag target of shape (n_instances,), or labels
             Made by :func:`propcvx.bag_target`.  A plain vector of labels of two classes is the
             fully supervised case: every instance is a singleton bag.  With a table of more than two
-            classes, each class is fitted against the rest.
+            classes, each class is fitted against the rest, except by
+            :class:`~propcvx.AggregateLogisticRegression`.
         sample_weight : array of shape (n_instances,), optional
             Weights :math:`c_i \ge 0` of the instances, not all zero, one by default.  The
             documentation of the class describes their effect.  They do not change the count of
@@ -109,6 +110,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             feature_map = data.feature_map(self)
             try:
                 if data.bags.multiclass:
+                    self._clear()
                     result = self._run_classes(feature_map, data.bags)
                 else:
                     result = self._run(feature_map, data.bags)
@@ -146,16 +148,14 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         are not known are those of the largest scores.  The objective is the sum over the classes,
         and the history has the rounds of all classes.
         """
-        for name in [name for name in vars(self) if name.endswith("_") and "_in" not in name]:
-            delattr(self, name)  # of an earlier fit
         results, method = [], self._for_classes(feature_map, bags)
         for number in bags.label_values:
             results.append(clone(method)._run(feature_map, bags.against_rest(number)))
             if results[-1].exception is not None:
                 raise results[-1].exception
         weights = np.column_stack([result.weights for result in results])
-        bias: Any = np.array([result.bias for result in results])
-        predicted = (feature_map.features @ weights + bias).argmax(axis=1) + 1
+        bias = np.array([result.bias for result in results])
+        predicted = labels_of(feature_map.features @ weights + bias)
         labeling = np.where(bags.labels > 0, bags.labels, predicted)
         objective = sum(result.objective for result in results)
         history = History(
@@ -163,6 +163,11 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         )
         ill_posed = any(result.ill_posed for result in results)
         return FitResult(labeling, weights, bias, objective, history, ill_posed=ill_posed)
+
+    def _clear(self) -> None:
+        """Delete the attributes of an earlier fit."""
+        for name in [name for name in vars(self) if name.endswith("_") and "_in" not in name]:
+            delattr(self, name)
 
     def _for_classes(self, feature_map: FeatureMap, bags: Bags) -> BagClassifier:
         """Return the estimator that is fitted to each class against the rest."""

@@ -13,7 +13,7 @@ from propcvx.checks import check_choice, number_or_scale
 from propcvx.errors import IllPosedWarning, InputError, warn
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import total_variance
-from propcvx.history import FitResult, single_round_history
+from propcvx.history import FitResult, labels_of, single_round_history
 from propcvx.labelings.losses import best_regression_bias
 from propcvx.programs import conditional_exponential_model, inv_cal_dual, inv_cal_targets
 from propcvx.svm.kernels import FeatureMap
@@ -55,14 +55,14 @@ class OneProgramClassifier(BagClassifier):
     ) -> FitResult:
         """Build the result of the fit; ``ill_posed`` if the data do not determine it well."""
         history = single_round_history(self.solution_.value, self.solution_)
-        labeling = np.where(features @ weights + bias > 0, 1.0, -1.0)
+        labeling = labels_of(features @ weights + bias)
         return FitResult(labeling, weights, bias, objective, history, ill_posed=ill_posed)
 
-    def _warn_if_equal_proportions(self, bags: Bags) -> bool:
-        """Warn if all bags have the same proportion, and return whether they do."""
-        equal = bool(np.ptp(bags.proportions) == 0.0)
+    def _warn_if_equal_proportions(self, *classes: Bags) -> bool:
+        """Warn if all bags have the same proportion of a class, or of all that are passed."""
+        equal = all(np.ptp(bags.proportions) == 0.0 for bags in classes)
         if equal:
-            several = len(bags.class_names) > 2
+            several = len(classes) == 1 and len(classes[0].class_names) > 2
             scope, tail = (" of one class", "for it") if several else ("", "and predicts one class")
             warn(
                 f"all bags have the same proportion{scope}, so {type(self).__name__} finds w = 0 "

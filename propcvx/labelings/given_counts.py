@@ -8,6 +8,7 @@ known, a labeling :math:`t \in \{0, 1\}^n` of the bag has a probability in propo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, logit
+from scipy.special import expit, log_expit, logit, logsumexp
 
 from propcvx.arrays import Array, Indices, Mask
 from propcvx.bags.bags import Bags
@@ -242,18 +243,58 @@ class CountLikelihood:
         return self.weights_of_bags[self.feasible.bags.index]
 
     @cached_property
-    def starting_log_odds(self) -> float:
+    def start(self) -> float:
         """Log odds of all labels alike, with one positive and one negative more."""
-        bags, feasible = self.feasible.bags, self.feasible
-        positive = self.weights_of_bags @ (feasible.lower + feasible.upper) / 2.0
-        negative = self.weights_of_bags @ bags.sizes - positive
+        counts = (self.feasible.lower + self.feasible.upper) / 2.0
+        positive = self.weights_of_bags @ counts
+        negative = self.weights_of_bags @ (self.feasible.bags.sizes - counts)
         return float(np.log((positive + 1.0) / (negative + 1.0)))
 
     def value_and_means(self, scores: Array) -> tuple[float, Array]:
-        r"""Compute :math:`\ell`, and the expected labels :math:`\bar t_i` given the counts.
-
-        The derivative by :math:`s_i` is :math:`\omega_k (\bar t_i - 1 / (1 + e^{-s_i}))`, which is
-        Fisher's identity.
-        """
+        r"""Compute :math:`\ell`, and the expected labels :math:`\bar t_i` given the counts."""
         logs, means = GivenCounts.from_odds(scores, self.feasible).log_probabilities_and_means()
         return float(self.weights_of_bags @ logs), means
+
+    def value_and_slope(self, scores: Array) -> tuple[float, Array]:
+        r"""Compute :math:`\ell` and its derivative by each score.
+
+        The derivative is :math:`\omega_k (\bar t_i - 1 / (1 + e^{-s_i}))` by Fisher's identity.
+        """
+        value, means = self.value_and_means(scores)
+        return value, self.weights * (means - expit(scores))
+
+
+def class_likelihood(classes: Sequence[CountLikelihood], scores: Array) -> tuple[float, Array]:
+    r"""Compute the composite likelihood of the counts of all classes, and its derivative.
+
+    .. math::
+
+        \ell(s) = \frac12 \sum_c \ell_c\Bigl(\log \frac{q_{ic}}{1 - q_{ic}}\Bigr), \qquad
+        q_{ic} = \frac{e^{s_{ic}}}{\sum_j e^{s_{ij}}}
+
+    where :math:`\ell_c` is the exact likelihood of the counts of class c against the rest.  The
+    dependence of the counts of different classes is ignored (composite marginal likelihood; Varin,
+    Reid and Firth 2011).  With two classes both terms are equal, and their mean is the
+    :class:`CountLikelihood`.
+
+    Parameters
+    ----------
+    classes : sequence of CountLikelihood
+        :math:`\ell_c`, of the same instances and bags.
+    scores : array of shape (n_instances, n_classes)
+
+    Returns
+    -------
+    value : float
+    slope : array of shape (n_instances, n_classes)
+        The derivative by each score.
+    """
+    total, slopes = 0.0, np.zeros_like(scores)
+    for number, likelihood in enumerate(classes):
+        rest = np.delete(scores, number, axis=1)
+        of_rest = logsumexp(rest, axis=1)
+        value, slope = likelihood.value_and_slope(scores[:, number] - of_rest)
+        fractions = np.insert(-np.exp(rest - of_rest[:, None]), number, 1.0, axis=1)
+        total += 0.5 * value
+        slopes += 0.5 * slope[:, None] * fractions
+    return total, slopes

@@ -1,5 +1,6 @@
 """The likelihood of counts, against enumeration and an independent maximization."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,9 +12,16 @@ from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import clone
 from small_problems import small_problem
 
-from propcvx import AggregateLogisticRegression, Bags, bag_proportions, bag_target, group_rates
+from propcvx import (
+    AggregateLogisticRegression,
+    Bags,
+    bag_proportions,
+    bag_target,
+    binary_target,
+    group_rates,
+)
 from propcvx.errors import IllPosedWarning, InaccurateSolutionWarning, InputError
-from propcvx.labelings.given_counts import CountLikelihood
+from propcvx.labelings.given_counts import CountLikelihood, class_likelihood
 
 SEEDS = first(12, range(40))
 
@@ -91,6 +99,45 @@ def test_fit_equals_independent_maximization(seed):
     assert better.fun >= model.objective_ * (1.0 - 1e-7)
     start = minimize(of_scaled, np.zeros(len(scaled)), method="L-BFGS-B", jac="3-point")
     assert start.fun == pytest.approx(model.objective_, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", first(6, range(20)))
+def test_likelihood_of_two_classes_is_that_of_the_difference_of_scores(seed):
+    bags = Bags.from_target(problem_of(seed)[1])
+    scores = 10.0 ** (seed % 4 - 1) * np.random.RandomState(seed).normal(size=(len(bags.labels), 2))
+    other = replace(bags, proportions=1.0 - bags.proportions)
+    both = [CountLikelihood.from_bags(each, each, "rounding") for each in (bags, other)]
+    value, slope = class_likelihood(both, scores)
+    expected, of_difference = both[0].value_and_slope(scores[:, 0] - scores[:, 1])
+    assert value == pytest.approx(expected, rel=1e-9)
+    assert_allclose(slope, np.outer(of_difference, [1.0, -1.0]), atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", first(6, range(20)))
+def test_fit_to_three_classes_equals_independent_maximization(seed):
+    X, y, weights, ridge = problem_of(seed)
+    bags = y["bag"]
+    shares = np.random.RandomState(seed).dirichlet([0.5, 1.0, 2.0], len(np.unique(bags)))
+    y = bag_target(bags, shares)
+    model = AggregateLogisticRegression(ridge).fit(X, y, weights)
+    targets = [binary_target(y, name) for name in model.classes_]
+    ranges = [Bags.from_target(target).count_range("rounding") for target in targets]
+    of_bags = np.bincount(bags, weights) / np.bincount(bags)
+    _, unit, mean = loss_of(X, targets[0], weights, ridge)
+
+    def loss(plane):
+        plane = plane.reshape(-1, 3)
+        scores, value = (X - mean) / unit @ plane[:-1] + plane[-1], 0.0
+        for number, (lower, upper) in enumerate(ranges):
+            odds = scores[:, number] - logsumexp(np.delete(scores, number, axis=1), axis=1)
+            value += 0.5 * of_bags @ log_likelihood(odds, bags, lower, upper)
+        return 0.5 * ridge * np.square(plane[:-1]).sum() - value
+
+    plane = np.vstack([model.coef_.T * unit, model.intercept_ + model.coef_ @ mean]).ravel()
+    assert model.objective_ == pytest.approx(loss(plane), rel=1e-8)
+    better = minimize(loss, plane, method="L-BFGS-B", jac="3-point")
+    assert better.fun >= model.objective_ * (1.0 - 1e-6)
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")

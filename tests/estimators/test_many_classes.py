@@ -1,4 +1,4 @@
-"""More than two classes: targets, and fits of each class against the rest."""
+"""More than two classes: targets, and fits."""
 
 import pickle
 
@@ -18,6 +18,7 @@ from propcvx import (
     binary_target,
 )
 from propcvx.bags.targets import classes_of, is_bag_target
+from propcvx.errors import IllPosedWarning, InputError
 
 ROWS = {"a": {"x": 0.5, "y": 0.5, "z": 0.0}, "b": {"x": 0.0, "y": 0.0, "z": 1.0}}
 
@@ -99,23 +100,27 @@ def test_shapes_and_what_follows_from_the_scores(method, kernel):
     assert set(clf.transduction_) <= set(clf.classes_)
 
 
-@each_method("second_moments")
+@each_method("second_moments", "aggregate")
 def test_each_class_is_fitted_against_the_rest(method):
     X, y, _ = class_problem(1, sizes=(5,) * 6)
     if isinstance(method, EcologicalRegression):  # all classes have one strength
         method = clone(method).set_params(ridge=0.3)
     clf = clone(method).fit(X, y)
     binary = [clone(method).fit(X, binary_target(y, name)) for name in clf.classes_]
-    if isinstance(method, AggregateLogisticRegression):
-        odds = np.column_stack([each.predict_proba(X)[:, 1] for each in binary])
-        expected = odds / odds.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(clf.predict_proba(X), expected, atol=1e-6)
-        assert not hasattr(clf, "sample_probabilities")
     for column, first in enumerate(binary):
         np.testing.assert_allclose(clf.coef_[column], first.coef_[0], rtol=1e-3, atol=1e-3)
         np.testing.assert_allclose(
             clf.intercept_[column], first.intercept_[0], rtol=1e-3, atol=1e-3
         )
+
+
+def test_counts_of_classes_need_the_direct_solver_and_different_proportions():
+    X, y, _ = class_problem(0)
+    with pytest.raises(InputError, match="solver must be 'auto' with 3 classes"):
+        AggregateLogisticRegression(solver="clarabel").fit(X, y)
+    with pytest.warns(IllPosedWarning, match="all bags have the same proportion, so"):
+        model = AggregateLogisticRegression().fit(X, bag_target(y["bag"], np.full((4, 3), 1 / 3)))
+    assert not model.coef_.any()
 
 
 def test_bag_error_of_classes():
