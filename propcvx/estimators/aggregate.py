@@ -174,8 +174,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
         limits: Any = {"tol": tol, "max_iter": check_count("max_iter", self.max_iter)}
         direct = isinstance(self.solver, str) and self.solver == "auto"
         if not direct and len(classes) > 1:
-            several = f"{len(classes)} classes; got {self.solver!r}"
-            raise InputError(f"solver must be 'auto' with {several}. Omit `solver`.")
+            raise InputError(f"solver must be 'auto' with several classes; got {self.solver!r}.")
         likelihoods = [self._likelihood(feature_map, bags) for bags in classes]
         rows, mean, unit = self._standardize(feature_map, classes[0])
         if equal := self._warn_if_equal_proportions(*(each.feasible.bags for each in likelihoods)):
@@ -337,9 +336,8 @@ def maximize_directly(
 
     if features.any():
         limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
-        options = {"ftol": tol, "gtol": 0.0, **limits}
-        u, method = np.zeros(start.size), "L-BFGS-B"
-        result = minimize(objective, u, jac=True, method=method, callback=record, options=options)
+        settings: Any = {"method": "L-BFGS-B", "options": {"ftol": tol, "gtol": 0.0, **limits}}
+        result = minimize(objective, np.zeros(start.size), jac=True, callback=record, **settings)
         plane, is_limited = start + stretch(result.x.reshape(start.shape)), result.status == 1
     values = values or [penalized_loss(design, likelihoods, lam, plane)[0]]
     seconds = (perf_counter() - started) / len(values)

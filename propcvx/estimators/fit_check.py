@@ -111,7 +111,8 @@ class FitCheck:
             )
         elif self.is_poor:
             lines.append(
-                "Do not use these labels: always predicting the majority class is as accurate."
+                "Do not use these labels: always predicting the majority class is expected to be "
+                "more accurate."
             )
         elif self.n_bags < ENOUGH_BAGS:
             lines.append(f"{self.n_bags} bags are too few for a verdict.")

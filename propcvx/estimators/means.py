@@ -60,8 +60,7 @@ class OneProgramClassifier(BagClassifier):
 
     def _warn_if_equal_proportions(self, *classes: Bags) -> bool:
         """Warn if all bags have the same proportion of a class, or of all that are passed."""
-        equal = all(np.ptp(bags.proportions) == 0.0 for bags in classes)
-        if equal:
+        if equal := all(np.ptp(bags.proportions) == 0.0 for bags in classes):
             several = len(classes) == 1 and len(classes[0].class_names) > 2
             scope, tail = (" of one class", "for it") if several else ("", "and predicts one class")
             warn(

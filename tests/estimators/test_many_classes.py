@@ -116,7 +116,7 @@ def test_each_class_is_fitted_against_the_rest(method):
 
 def test_counts_of_classes_need_the_direct_solver_and_different_proportions():
     X, y, _ = class_problem(0)
-    with pytest.raises(InputError, match="solver must be 'auto' with 3 classes"):
+    with pytest.raises(InputError, match="solver must be 'auto' with several classes"):
         AggregateLogisticRegression(solver="clarabel").fit(X, y)
     with pytest.warns(IllPosedWarning, match="all bags have the same proportion, so"):
         model = AggregateLogisticRegression().fit(X, bag_target(y["bag"], np.full((4, 3), 1 / 3)))
