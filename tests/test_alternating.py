@@ -70,7 +70,7 @@ def posed(bags, weights):
 
 
 @pytest.mark.parametrize("C", [1e-3, 7.3, 1e4])
-def test_annealing_is_that_of_algorithm_1(C):
+def test_annealing_values_follow_algorithm_1(C):
     """And without it there is the last value alone."""
     problem = small_problem(1, sizes=(4, 4, 4))
     values, alone = (
@@ -224,7 +224,7 @@ def fit_from(problem, init, **options):
         (InvCal(C_p=1e-6), InvCal(C_p=1e-6)),
     ],
 )
-def test_start_from_a_method_is_start_from_its_labels(name, method, kernel):
+def test_start_from_method_equals_start_from_its_labels(name, method, kernel):
     """It takes the kernel; an estimator keeps its other parameters, and stays unfitted."""
     problem, options = small_problem(7, sizes=(4, 4, 6)), {"kernel": kernel, "gamma": 0.5}
     guide = clone(method).set_params(**options).fit(problem.X, problem.y)
@@ -238,7 +238,7 @@ def test_start_from_a_method_is_start_from_its_labels(name, method, kernel):
     assert not hasattr(method, "intercept_")
 
 
-def test_of_several_kinds_of_start_the_smallest_objective_wins():
+def test_smallest_objective_of_several_starts_wins():
     problem = small_problem(10, sizes=(8, 8, 4), noise=2.0)
     starts = [*STARTS, problem.labels]
     clf, *alone = (fitted(problem, init=init) for init in (starts, *starts))
@@ -327,7 +327,7 @@ def test_bag_weights_multiply_the_proportion_loss(loss):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SolverError("none", "stub", "failed")])
 @pytest.mark.parametrize("n_whole", [0, 2])
-def test_starts_that_had_ended_are_kept_when_it_is_stopped(monkeypatch, n_whole, error):
+def test_interruption_keeps_finished_starts(monkeypatch, n_whole, error):
     problem, ended = small_problem(16, sizes=(6, 6), noise=2.0), []
 
     def stopped(*args, **options):
@@ -390,7 +390,7 @@ def test_a_plane_whose_best_weights_are_zero_is_exactly_zero(X, n_positive, C, s
     assert HINGE.evaluate(labeling, separator.scores).sum() == pytest.approx(2.0 * n_positive)
 
 
-def test_starts_from_planes_that_are_zero_go_both_ways():
+def test_starts_from_zero_planes_try_both_signs():
     """Bags are the same at x and at -x, so that a plane is found as often as its mirror image.
 
     At the lowest C* the plane of a random labeling is mostly zero, and all labelings tie.
@@ -408,7 +408,7 @@ def test_starts_from_planes_that_are_zero_go_both_ways():
 @pytest.mark.parametrize("gap", [1e-3, 1e-6])
 @pytest.mark.parametrize("solver", ["libsvm", "newton", "piqp"])
 @pytest.mark.parametrize("C", [1e-4, 2.0, 1e2])
-def test_the_gap_of_a_separator_holds(C, solver, gap):
+def test_separator_gap_bounds_error(C, solver, gap):
     problem = small_problem(3, sizes=(30, 30), noise=2.0)
     labeling = problem.labels.astype(float)
     separator = SVMStep(problem.X, Solve(solver, gap))(labeling, C)

@@ -299,7 +299,7 @@ def test_the_linear_kernel_needs_a_gram_matrix_only_for_libsvm(monkeypatch, cls)
 @each_class
 @pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_bags_of_one_and_the_same_class_predict_it(cls, share):
+def test_singleton_bags_of_one_class_predict_that_class(cls, share):
     clf = cls().fit(X, bag_target(IDS, [share, share]))
     scores = clf.decision_function(X)
     assert np.isfinite(scores).all()
@@ -310,7 +310,7 @@ def test_bags_of_one_and_the_same_class_predict_it(cls, share):
     np.testing.assert_array_equal(clf.transduction_, 1.0 if share else -1.0)
 
 
-def test_one_bag_is_too_little_for_mean_map():
+def test_mean_map_with_one_bag_raises():
     with pytest.warns(IllPosedWarning, match="do not identify .* .condition number inf"):
         assert MeanMap().fit(X, bag_target([0] * 8, [0.5])).condition_number_ == np.inf
 

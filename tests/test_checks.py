@@ -22,7 +22,7 @@ from propcvx.estimators.scaling import scaling_advice, warn_if_unscaled
 from propcvx.history import History, Round, StopReason
 
 
-def test_a_history_is_a_table_and_goes_to_other_processes():
+def test_history_converts_to_table_and_pickles():
     history = History([Round(3.0, "osqp", "optimal", 0.1, n_flips=4)] * 2, StopReason.CONVERGED)
     assert DataFrame(history)["n_flips"].tolist() == [4, 4]
     copied = pickle.loads(pickle.dumps(history))
@@ -35,13 +35,13 @@ def test_a_history_is_a_table_and_goes_to_other_processes():
     ("scales", "narrowest", "widest"),
     [((1, 1e4), "2", "2e+04"), ((1e-4, 1), "0.0002", "2"), ((1e6, 1e6), "2e+06", "2e+06")],
 )
-def test_columns_of_unlike_ranges_are_to_be_scaled(scales, narrowest, widest, as_given):
+def test_columns_with_unlike_ranges_warn(scales, narrowest, widest, as_given):
     X = as_given(np.array([[-1.0, 0.0], [1.0, 2.0], [0.0, 1.0]]) * scales)
     assert f"from {narrowest} to {widest}; scale them first" in scaling_advice(X)
 
 
 @pytest.mark.parametrize("as_given", [np.asarray, sp.csr_array, sp.csr_matrix])
-def test_columns_of_like_ranges_are_left_alone(as_given):
+def test_columns_with_similar_ranges_do_not_warn(as_given):
     X = np.array([[0.0, 7.0, 0.1], [300.0, 7.0, 0.9]])
     assert scaling_advice(as_given(X)) == ""
     assert scaling_advice(as_given(np.full((3, 2), 1e9))) == ""

@@ -33,7 +33,7 @@ def problem():
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("method", [InvCal(solver_tol=1e-12), EcologicalRegression()])
-def test_bag_means_of_cut_bags_give_the_fit_in_memory(problem, method, weighted):
+def test_bag_means_of_split_bags_equal_fit_in_memory(problem, method, weighted):
     weights = np.random.default_rng(0).uniform(0.5, 3.0, len(problem.X)) if weighted else None
     problem.y["proportion"][problem.y["bag"] == 7] = np.nan
     rows = rows_of(problem, **({"weight": weights} if weighted else {}))
@@ -76,7 +76,7 @@ def test_sample_bags_are_whole_and_reproducible(problem):
         on_dask.sample_bags(in_partitions(rows), 0)
 
 
-def test_predict_is_that_of_the_estimator(problem):
+def test_predict_command_equals_estimator(problem):
     rows = rows_of(problem)
     model = AlterPropSVM(random_state=0).fit(rows[FEATURES], problem.y)
     frame = in_partitions(rows)

@@ -38,7 +38,7 @@ def test_proportions_in_the_order_of_sorted_ids(ids):
     assert y["label"].tolist() == [0, 0, 0, 0]
 
 
-def test_a_column_of_another_library_has_no_fields():
+def test_bag_ids_in_a_column_without_dtype_names():
     """The dtype of a Series of polars has no names."""
 
     class Column(list):
@@ -57,7 +57,7 @@ def test_ids_that_cannot_be_sorted_need_a_dict():
 
 
 @given(st.data())
-def test_a_target_says_what_it_was_made_from(data):
+def test_target_round_trip_keeps_bags_and_proportions(data):
     ids = data.draw(st.lists(st.integers(-50, 50), min_size=1, max_size=20))
     names = sorted(set(ids))
     shares = {name: data.draw(st.floats(0, 1)) for name in names}
@@ -88,7 +88,7 @@ def test_a_target_says_what_it_was_made_from(data):
     [lambda y, rows: Bags.from_target(y[rows]), lambda y, rows: Bags.from_target(y).take(rows)],
     ids=["target", "bags"],
 )
-def test_slices_keep_what_is_known_of_whole_bags(take):
+def test_slices_keep_sizes_and_proportions_of_whole_bags(take):
     y = bag_target("abbacc", [0.5, 1.0, 0.0], [0, 1, 0, -1, 0, 0])
     part = take(y, np.array([5, 4, 0, 3]))
     assert part.index.tolist() == [1, 1, 0, 0]
@@ -109,14 +109,14 @@ def test_split_bags_warn_and_name_bag_splitter():
 
 
 @pytest.mark.parametrize("size", [3_000_000, 5_000_000, 10**9])
-def test_a_share_of_millions_is_that_of_its_count(size):
+def test_proportion_in_large_bag_gives_exact_count(size):
     counts = np.random.RandomState(0).randint(size, size=1000).astype(float)
     each = np.full(1000, float(size))
     bags = Bags.from_rows(np.arange(1000), counts / size, each, each).round_proportions()
     assert all((ends == counts).all() for ends in bags.count_range())
 
 
-def test_targets_joined_one_after_the_other_are_noticed():
+def test_concatenated_targets_warn_or_raise():
     """Their ids are lost, and the first bags of both have become one."""
     first, second, other = (
         bag_target([name] * 4, [p]) for name, p in (("a", 0.5), ("b", 0.5), ("c", 1.0))
@@ -130,7 +130,7 @@ def test_targets_joined_one_after_the_other_are_noticed():
 
 
 @given(st.integers(2, 300), st.data())
-def test_rounded_shares_cost_nothing_where_a_count_meets_them(size, data):
+def test_rounded_proportion_has_cost_zero_at_its_count(size, data):
     positives = data.draw(st.integers(0, size))
     bags = Bags.from_target(bag_target(np.zeros(size), [positives / size]))
     rounded = bags.round_proportions()
@@ -148,7 +148,7 @@ def test_rounded_shares_cost_nothing_where_a_count_meets_them(size, data):
         lambda y: train_test_split(np.zeros(6), y, shuffle=False, test_size=1)[2],
     ],
 )
-def test_messages_name_bags_as_the_user_does_after_any_slice(way):
+def test_messages_after_slicing_name_user_bag_ids(way):
     """The first bag is cut by one of them, which does not make a proportion of 2 feasible."""
     y = way(bag_target(["x", "x", "x", ("y", 1), ("y", 1), ("y", 1)], {"x": 0.5, ("y", 1): 0.5}))
     assert is_bag_target(y)

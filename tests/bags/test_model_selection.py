@@ -43,7 +43,7 @@ def check_split(y, train, test):
 
 
 @given(SIZES, st.data(), st.integers(0, 1000))
-def test_folds_hold_out_every_bag_once_and_never_cut_one(sizes, data, seed):
+def test_folds_hold_out_every_bag_once_and_whole(sizes, data, seed):
     n_splits, y = data.draw(st.integers(2, len(sizes))), target(sizes, seed)
     splits = list(BagKFold(n_splits, random_state=seed).split(y, y))
     assert len(splits) == n_splits
@@ -52,7 +52,7 @@ def test_folds_hold_out_every_bag_once_and_never_cut_one(sizes, data, seed):
 
 
 @pytest.mark.parametrize("n_repeats", [1, 3])
-def test_repeated_folds_are_dealt_anew_each_time(n_repeats):
+def test_repeated_folds_differ_between_repetitions(n_repeats):
     y = target([2] * 10)
     splitter = RepeatedBagKFold(5, n_repeats=n_repeats, random_state=0)
     tests = [test for _, test in splitter.split(y, y)]
@@ -75,7 +75,7 @@ def test_shuffled_splits_hold_out_a_share_of_whole_bags(sizes, test_size, seed):
 
 
 @given(SIZES, st.floats(0.01, 1.0), st.integers(0, 1000))
-def test_shuffled_splits_have_bags_with_a_share_on_both_sides(sizes, test_size, seed):
+def test_shuffled_splits_have_proportions_on_both_sides(sizes, test_size, seed):
     y = target([2, 2, *sizes], seed)
     y["proportion"][y["bag"] > 1] = np.nan
     for split in BagShuffleSplit(3, test_size=test_size, random_state=seed).split(y, y):
@@ -110,7 +110,7 @@ def test_folds_are_as_equal_as_the_bags_allow(sizes, data, seed):
     assert (filled - np.multiply(2, smallest) < filled.min()).all()
 
 
-def test_bags_that_all_differ_in_size_are_dealt_anew():
+def test_folds_of_unequal_bags_differ_between_seeds():
     """States and districts: by their sizes alone, every repetition would be the same folds."""
     sizes = np.random.default_rng(0).permutation(np.arange(20, 71))
     folds = {deal_bags(sizes, 5, seed)[0].tobytes() for seed in range(20)}
@@ -162,7 +162,7 @@ def test_training_prefix_splits_at_most_one_bag(splitter):
             assert (present != prefix["size"][first]).sum() <= 1
 
 
-def test_labels_are_bags_of_one():
+def test_labels_equal_singleton_bags():
     y = np.array([-1, 1, 1, -1, 1, 1])
     tests = [test for _, test in BagKFold(3, random_state=0).split(y, y)]
     assert np.shape(tests) == (3, 2)
@@ -219,7 +219,7 @@ def test_equal_proportions_have_deviance_without_r2():
         bag_r2_score(y, np.full(4, 0.5))
 
 
-def test_two_classes_in_a_table_explain_as_much_as_positives():
+def test_two_class_table_has_r2_of_positives():
     shares, positive = [0.25, 0.75], np.array([0.2, 0.4, 0.9, 0.7])
     table = pd.DataFrame({"no": [0.75, 0.25], "yes": shares})
     both = bag_target([0, 0, 1, 1], table), np.column_stack([1 - positive, positive])

@@ -171,7 +171,7 @@ def test_bounds_hold_in_thousands_of_problems(check, first, monkeypatch):
 
 
 @pytest.mark.parametrize("C_p", [None, 1.0])
-def test_no_move_betters_where_the_search_ends(C_p):
+def test_search_ends_at_local_minimum(C_p):
     small, loss = small_problem(3, (4, 3), 3, known=0.2), PROPORTION_LOSSES["absolute"]
     problem = LabelingProblem(small.bags, 0.5, 1.0, constraint(0.3), features=small.X)
     if C_p is not None:
@@ -235,7 +235,7 @@ def test_gradient_of_the_smoothed_bound(divided, monkeypatch):
     assert bound(at)[1] == pytest.approx(numeric, abs=1e-4)
 
 
-def test_branching_proves_what_listing_does(monkeypatch):
+def test_branch_and_bound_equals_enumeration(monkeypatch):
     monkeypatch.setattr(branching, "MOST_MERGED", 1)
     monkeypatch.setattr(branching, "MOST_AT_ONCE", 1)
     problem = bound_problem(1, sizes=(4, 4, 2), n_features=6, C=3.0)
@@ -311,7 +311,7 @@ def test_gap_is_relative_to_the_upper_bound_at_every_scale(lower, upper, gap):
 @pytest.mark.parametrize(
     ("lower", "upper"), [(1000.0, 0.87), (1e-3 + 1e-8, 1e-3), (np.nan, 1.0), (0.0, np.nan), (1, 0)]
 )
-def test_crossed_bounds_are_no_proof(lower, upper):
+def test_crossed_bounds_prove_nothing(lower, upper):
     with pytest.raises(InconsistentBoundsError, match=r"lower bound .* above the upper bound"):
         Bounds(lower, upper)
 
@@ -331,7 +331,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("known", [0.0, 0.3])
-def test_every_form_is_proved_whatever_the_order_and_the_names(form, known):
+def test_every_form_is_proved_for_any_order_and_names(form, known):
     small, random = small_problem(8, (4, 4, 3), 2, known), np.random.RandomState(1)
     order, names, labels = random.permutation(11), random.permutation(3), small.y["label"]
     shares, ids = small.bags.proportions, small.y["bag"]
@@ -414,7 +414,7 @@ def test_the_interval_is_returned_when_time_is_up():
     assert not result.is_optimal
 
 
-def test_an_interruption_at_any_event_leaves_what_is_known():
+def test_interruption_at_any_event_keeps_valid_bounds():
     small, events = small_problem(9, (4,) * 3, 4), []
     earlier = certify(small.X, small.y, bounds="bag_moments", tol=0.5)
     options = {"bounds": "branch_and_bound", "init": earlier.labeling}
@@ -449,7 +449,7 @@ class Failing:
 
 
 @pytest.mark.parametrize("proves", [False, True])
-def test_a_bound_that_fails_costs_only_its_own(proves):
+def test_failing_bound_keeps_the_other_bounds(proves):
     small, first, failing = small_problem(9, (4, 4), 3), RELAXED["eigenvalue"], Failing(proves)
     alone = certify(small.X, small.y, 1.0, bounds=first)
     with pytest.warns(BoundFailedWarning, match="'Failing' failed: of no use"):
@@ -462,13 +462,13 @@ def test_a_bound_that_fails_costs_only_its_own(proves):
         assert certify(small.X, small.y, 1.0, bounds=[failing, "branch_and_bound"]).is_optimal
 
 
-def test_a_failure_is_raised_where_nothing_is_proved():
+def test_failure_without_any_bound_raises():
     small = small_problem(9, (4, 4), 3)
     with pytest.raises(FloatingPointError, match="of no use"):
         certify(small.X, small.y, 1.0, bounds=[Failing(proves=False)])
 
 
-def test_more_labelings_than_the_largest_float_can_be_told():
+def test_number_of_labelings_above_largest_float_prints():
     """2,200 instances in bags of two, one of each positive: 2 ** 1100 labelings."""
     bags = np.repeat(np.arange(1100), 2)
     with pytest.raises(InputError, match=r"about 10\^331"):
@@ -476,7 +476,7 @@ def test_more_labelings_than_the_largest_float_can_be_told():
 
 
 @pytest.mark.parametrize(("value", "allowed"), [(0.0, True), (1e-3, True), (0.5, False)])
-def test_a_labeling_that_a_bound_offers_is_looked_at_again(value, allowed):
+def test_labeling_returned_by_a_bound_is_evaluated(value, allowed):
     small = small_problem(9, (5,) * 3, 4)
 
     def offering(problem, interval, search):

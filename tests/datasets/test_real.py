@@ -138,7 +138,7 @@ FL-16,E.D.,Nader,3,1,1
 """
 
 
-def test_ballots_that_share_what_is_asked_for_are_bags(tmp_path, monkeypatch):
+def test_ballots_with_equal_votes_in_columns_form_bags(tmp_path, monkeypatch):
     (tmp_path / "ballots.csv").write_text(BALLOTS)
     monkeypatch.setattr(real, "data_file", lambda *args, **options: tmp_path / "ballots.csv")
     data = load_ballots(("cd", "v_TAX"))
@@ -175,7 +175,7 @@ def test_data_home_argument_variable_cache(tmp_path, monkeypatch):
         ("cod-rna.t", b"+1 1:0.5 2:1\n", "is not the file that was published"),
     ],
 )
-def test_a_file_of_another_content_is_refused(tmp_path, name, content, message):
+def test_file_with_other_content_raises(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=f"{name} {message}"):
         load_real("cod-rna.t", data_home=tmp_path)
@@ -208,7 +208,7 @@ def test_download_retries_and_caches(answers, publisher, tmp_path):
 
 
 @pytest.mark.parametrize("answer", [CONTENT[:100], CONTENT[::-1], OSError("no network")])
-def test_a_file_that_is_not_whole_never_appears(publisher, tmp_path, answer):
+def test_interrupted_download_leaves_no_file(publisher, tmp_path, answer):
     publisher.side_effect = repeat(answer)
     with pytest.raises(MissingDataError, match=r"small is not in .* could not be fetched from"):
         data_file("small", tmp_path)

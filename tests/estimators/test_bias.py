@@ -38,7 +38,7 @@ def test_the_bias_has_the_least_bag_error(bags, data):
         assert proportion_error(bags, scores + bias) == pytest.approx(least, abs=1e-12, nan_ok=True)
 
 
-def test_of_equal_errors_the_bias_nearest_to_0_is_taken():
+def test_bias_of_equal_errors_is_nearest_to_zero():
     pure = Bags.from_target(bag_target([0, 0, 1, 1], [0.0, 1.0]))
     assert least_error_bias(1e-9 * np.array([-2.0, 1.0, -2.0, -2.0]), pure) == 0.0
     one_bag = Bags.from_target(bag_target([0, 0, 0, 1, 1, 1], [1 / 3, 1 / 3]))
@@ -61,7 +61,7 @@ def separable(share, seed=0, n=300):
 
 @pytest.mark.parametrize("parameters", [{}, {"kernel": "rbf"}], ids=str)
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.5, 0.9])
-def test_separable_instances_are_told_apart_whatever_the_share(share, parameters):
+def test_separable_instances_are_classified_at_any_proportion(share, parameters):
     X, y, target = separable(share)
     assert ConvPropSVM(**parameters).fit(X, target).score(X, y) >= 0.95
 

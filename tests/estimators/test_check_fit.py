@@ -49,7 +49,7 @@ def test_expected_accuracy_of_good_fits_is_near_accuracy():
 
 
 @pytest.mark.parametrize("n_columns", [3, 10, 20])
-def test_expected_accuracy_of_noise_is_that_of_guessing(n_columns):
+def test_expected_accuracy_of_noise_equals_majority(n_columns):
     """Without the slope it is up to 0.2 too large."""
     errors = []
     for seed in range(6):

@@ -42,7 +42,7 @@ def test_ecological_regression_is_ridge_on_means(ridge, scale, bag_weights):
 
 @pytest.mark.parametrize("n_classes", [1, 2, 3])
 @pytest.mark.parametrize("rank", [2, 9])
-def test_the_evidence_is_that_of_the_normal_model(rank, n_classes):
+def test_evidence_equals_normal_model(rank, n_classes):
     """Of the differences between bags, which b leaves alone, by dense covariances."""
     random = np.random.RandomState(0)
     means, p, weights = random.randn(7, rank), random.rand(7, n_classes), random.uniform(1, 9, 7)
@@ -101,7 +101,7 @@ def test_shares_are_drawn_with_two_classes_and_the_linear_kernel():
     assert not hasattr(EcologicalRegression(), "sample_probabilities")
 
 
-def test_the_ridge_is_the_most_probable_one():
+def test_ridge_is_most_probable_strength():
     model = EcologicalRegression().fit(PROBLEM.X, PROBLEM.y)
     assert model.ridge_ in STRENGTHS
     alone = EcologicalRegression(ridge=model.ridge_).fit(PROBLEM.X, PROBLEM.y)
@@ -112,7 +112,7 @@ def test_the_ridge_is_the_most_probable_one():
         EcologicalRegression(ridge="auto").fit(PROBLEM.X, PROBLEM.y)
 
 
-def test_values_are_shares():
+def test_values_are_proportions():
     model = EcologicalRegression(ridge=0.0).fit(PROBLEM.X, PROBLEM.y)
     scores, shares = model.decision_function(PROBLEM.X), model.predict_proba(PROBLEM.X)
     inside = np.abs(scores) < 0.5 - 1.0 / 8.0  # of six bags and two classes
@@ -126,7 +126,7 @@ def test_values_are_shares():
     assert_allclose(many.predict_proba(PROBLEM.X).sum(axis=1), 1.0)
 
 
-def test_equal_bags_are_as_many_observations_as_they_are():
+def test_repeated_bags_count_as_observations():
     """Households and a question of yes or no: nine kinds of bags, and a thousand of them."""
     random = np.random.RandomState(0)
     X, bags = random.randint(0, 2, size=(2000, 1)), np.repeat(np.arange(1000), 2)
@@ -149,7 +149,7 @@ def test_values_wider_than_labels_are_calibrated():
     assert_allclose(model.predict_proba(X), model._calibration.probabilities(scores))
 
 
-def test_weights_that_hardly_mean_repeated_bags_are_warned_of():
+def test_large_weights_of_bags_warn():
     weights = np.full(len(PROBLEM.y), 50.0)
     with pytest.warns(PropCVXWarning, match="counts 6 bags as 300.* by their mean"):
         EcologicalRegression().fit(PROBLEM.X, PROBLEM.y, sample_weight=weights)

@@ -127,7 +127,7 @@ def bags_that_satisfy_the_model(shares, size=6, shift=0.0):
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("shares", [[0.1, 0.4, 0.5, 0.9], [0.3, 0.5, 0.6]])
-def test_mean_map_finds_the_class_means_where_its_model_holds(shares):
+def test_mean_map_recovers_class_means_of_its_model(shares):
     X, y, means = bags_that_satisfy_the_model(shares)
     clf = MeanMap().fit(X, y)
     np.testing.assert_allclose(clf.class_means_, means, atol=1e-10)
@@ -220,7 +220,7 @@ def test_equal_proportions_warn_and_ignore_rounding(problem, method, kernel, sha
 
 
 @pytest.mark.parametrize("cls", [InvCal, EcologicalRegression])
-def test_equal_proportions_of_one_of_several_classes_are_said(problem, cls):
+def test_equal_proportions_of_one_of_several_classes_warn(problem, cls):
     y = bag_target(problem.y["bag"], [[0.4, 0.1, 0.5], [0.4, 0.2, 0.4], [0.4, 0.3, 0.3]])
     with pytest.warns(IllPosedWarning, match="same proportion of one class, .* for it;"):
         clf = cls().fit(problem.X, y)

@@ -78,7 +78,7 @@ def test_columns_without_names_are_numbered():
 
 @each_method("second_moments")
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
-def test_shapes_and_what_follows_from_the_scores(method, kernel):
+def test_fitted_shapes_and_predictions_follow_scores(method, kernel):
     X, y, names = class_problem(0, sizes=(5,) * 8)
     given = X @ X.T if kernel == "precomputed" else X
     clf = clone(method).set_params(kernel=kernel).fit(given, y)
@@ -123,7 +123,7 @@ def test_counts_of_classes_need_the_direct_solver_and_different_proportions():
     assert not model.coef_.any()
 
 
-def test_bag_error_of_classes():
+def test_bag_error_with_three_classes_equals_half_l1_distance():
     y = bag_target(["a", "a", "b"], ROWS)
     assert bag_error(y, ["x", "y", "z"]) == 0.0
     assert bag_error(y, ["x", "x", "z"]) == 0.25

@@ -9,7 +9,7 @@ from propcvx.errors import IllPosedWarning
 from propcvx.estimators.proportion_scaler import correlations
 
 
-def test_the_metric_is_the_correlation_of_bag_means_with_shares():
+def test_scaler_equals_correlation_of_bag_means():
     problem = small_problem(0, sizes=(3, 5, 8, 4, 6), n_features=3)
     means, p, n = problem.bags.means_of(problem.X), problem.bags.proportions, problem.bags.sizes
     whole = np.cov(np.column_stack([means, p]).T, fweights=n)
@@ -21,7 +21,7 @@ def test_the_metric_is_the_correlation_of_bag_means_with_shares():
     np.testing.assert_allclose(metric.transform(problem.X), problem.X * metric.weights_)
 
 
-def test_equal_shares_weigh_nothing():
+def test_equal_proportions_give_weights_of_one():
     problem = small_problem(0, sizes=(4, 4))
     with pytest.warns(IllPosedWarning, match="no column is correlated with proportions"):
         metric = ProportionScaler().fit(problem.X, bag_target(problem.y["bag"], [0.5, 0.5]))

@@ -51,7 +51,7 @@ def test_other_rows_names_and_classes_give_the_same_scores(method, exchanged, se
 
 
 @pytest.mark.parametrize("method", ["alter", "alter, conv", "conv"])
-def test_sorted_rows_tell_nothing_of_equal_instances(method):
+def test_sorted_rows_give_no_evidence_about_equal_instances(method):
     """The column is noise and mostly 0, and positives come first, or last."""
     random = np.random.RandomState(0)
     bags, labels = np.arange(240) % 6, np.where(np.arange(240) < 120, 1, -1)

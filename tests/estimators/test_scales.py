@@ -11,7 +11,7 @@ PROBLEM = small_problem(3, (6, 6, 6, 6), n_features=3)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_the_units_are_what_their_docstrings_say(kernel):
+def test_units_equal_their_docstrings(kernel):
     """Mean squared distances of instances from their mean, and of the means of their bags."""
     gamma = 1.0 / (PROBLEM.X.shape[1] * PROBLEM.X.var())
     gram = rbf_kernel(PROBLEM.X, gamma=gamma) if kernel == "rbf" else PROBLEM.X @ PROBLEM.X.T

@@ -37,7 +37,7 @@ def in_equal_bags(n, share, size, known=0, apart=(1.5, 0.5, -1.0)):
 
 @pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5, 0.5], [1.0, 0.0, 3.0, 1.0]], ids=str)
 @pytest.mark.parametrize("positives", [1, 2])
-def test_the_expectation_of_a_covariance_is_that_of_the_model(positives, weights):
+def test_expected_covariance_equals_model(positives, weights):
     """Over all ways that the labels and two equally likely points of each class can fall."""
     points = {1: np.array([[0.0, 1.0], [2.0, 2.0]]), -1: np.array([[1.0, -3.0], [0.0, -1.0]])}
     labelings = [y for y in product((-1, 1), repeat=4) if y.count(1) == positives]
@@ -81,7 +81,7 @@ def covariances(seed, groups, r=4):
 
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_closed_form_is_the_answer_of_general_solvers(solver, seed):
+def test_closed_form_equals_general_solvers(solver, seed):
     pytest.importorskip(solver)
     d, weights = np.array([0.5, 0.3, 0.25, 0.1]), np.array([1.0, 4.0, 2.0, 9.0])
     program = second_moments(covariances(seed, 4), d, weights)
@@ -114,7 +114,7 @@ def test_second_moments_find_fisher_direction(share, size):
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
-def test_the_number_of_components():
+def test_number_of_components_follows_data():
     X, y, _ = in_equal_bags(200, 0.5, 4)
 
     def number_of(given, rows=slice(None), weights=None):
@@ -129,7 +129,7 @@ def test_the_number_of_components():
 # Its sign
 
 
-def test_one_known_label_tells_the_sign():
+def test_one_known_label_determines_the_sign():
     X, y, labels = in_equal_bags(4000, 0.5, 4)
     scores = np.abs(X @ np.linalg.solve(SPREAD.T @ SPREAD, [1.5, 0.5, -1.0]))
     far = int(np.argmax(scores))

@@ -64,7 +64,7 @@ def deviances(calibration, curves):
 
 @pytest.mark.parametrize("sizes", [(1,) * 30, (2, 3) * 6, (8,) * 7, (64,) * 3, (5, 40)], ids=str)
 @pytest.mark.parametrize("seed", range(2))
-def test_no_curve_meets_the_shares_better(seed, sizes):
+def test_calibration_curve_minimizes_deviance(seed, sizes):
     calibration = scored_bags(seed, sizes)
     slope, offset = calibration.curve
     steps = np.array(list(product((0.99, 1.0, 1.01), (-0.01, 0.0, 0.01))))
@@ -78,7 +78,7 @@ def test_no_curve_meets_the_shares_better(seed, sizes):
     assert reached <= deviances(calibration, curves).min() + 1e-8
 
 
-def test_no_curve_is_steeper_than_that_of_normal_classes():
+def test_calibration_slope_has_normal_class_limit():
     """It is reached if labels decide the scores, and no bound if scores decide the labels."""
     random, index = np.random.RandomState(0), np.repeat(np.arange(60), 100)
     shares = random.uniform(0.1, 0.9, size=60)
@@ -97,7 +97,7 @@ def test_no_curve_is_steeper_than_that_of_normal_classes():
 
 @each_kernel
 @each_method("ecological", "aggregate")  # which have probabilities of their own
-def test_with_bags_of_one_it_is_platts(method, kernel):
+def test_calibration_of_singleton_bags_equals_platt(method, kernel):
     target = bag_target(np.arange(len(LABELS)), (LABELS > 0).astype(float))
     clf = clone(method).set_params(kernel=kernel).fit(X, target)
     platt = CalibratedClassifierCV(FrozenEstimator(clf), method="sigmoid", ensemble=False)

@@ -28,7 +28,7 @@ POSITIVE = np.random.RandomState(1).uniform(0.2, 3.0, size=len(Y))
 
 
 @pytest.mark.parametrize("bag_weights", ["uniform", "size"])
-def test_mean_map_is_that_of_weighted_means(bag_weights):
+def test_mean_map_with_weights_equals_weighted_means(bag_weights):
     clf = MeanMap(0.1, bag_weights=bag_weights, solver_tol=1e-12).fit(X, Y, POSITIVE)
     member = Y["bag"] == np.arange(4)[:, None]
     totals, n, p = member @ POSITIVE, member.sum(axis=1), PROBLEM.bags.proportions
@@ -45,7 +45,7 @@ def test_mean_map_is_that_of_weighted_means(bag_weights):
 
 @pytest.mark.parametrize("bag_weights", ["uniform", "size", np.array([1.0, 5.0, 0.1, 2.0])])
 @pytest.mark.parametrize("C_p", first(1, [1.0, 1e-4, 1e4]))
-def test_inv_cal_is_that_of_weighted_means_and_bags(bag_weights, C_p):
+def test_inv_cal_with_weights_equals_weighted_means(bag_weights, C_p):
     y, n = bag_target(Y["bag"], p := np.array([0.25, 0.4, 0.5, 2 / 3])), PROBLEM.bags.sizes
     by_name = (
         {"uniform": np.ones(4), "size": n}[bag_weights] if isinstance(bag_weights, str) else None
@@ -149,7 +149,7 @@ def test_diffrac_bounds_the_weighted_square_loss(C):
 @pytest.mark.parametrize("kind", ["uniform", "zeros", "wide"])
 @pytest.mark.parametrize("C", first(1, [1.0, 1e-6, 100.0]))
 @pytest.mark.parametrize("n_features", [3, 60])
-def test_solvers_of_one_structure_take_a_c_for_each_instance(n_features, C, kind):
+def test_solvers_of_one_structure_accept_weights_per_instance(n_features, C, kind):
     random = np.random.RandomState(0)
     F, labels = random.randn(30, n_features), random.choice([-1.0, 1.0], (2, 30))
     each = C * weights_of(kind, 30)
@@ -163,7 +163,7 @@ def test_solvers_of_one_structure_take_a_c_for_each_instance(n_features, C, kind
         assert abs(answer.value) == pytest.approx(group, rel=1e-6)
 
 
-def test_libsvm_with_weights_is_asked_only_for_those_that_weigh():
+def test_libsvm_with_one_weighted_class_has_zero_solution():
     F, labels = np.random.RandomState(0).randn(8, 2), np.tile([-1.0, 1.0], 4)
     each = np.where(labels > 0, 0.0, 1.0)
     answer = solve(svm_dual(F).set(**svm_dual_parameters(labels, each)), "libsvm")

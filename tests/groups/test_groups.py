@@ -59,7 +59,7 @@ def weights_in(sets, labelings, weights):
 
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("seed", first(4, range(8)))
-def test_bounds_are_those_of_a_list(kind, seed):
+def test_bounds_equal_enumeration(kind, seed):
     problem = small_problem(seed, SIZES[seed % 4], known=0.2 * (seed % 3))
     n, epsilon = len(problem.y), 0.3 * (seed % 2)
     code, numbers = in_groups(seed, n), WEIGHTS[kind](np.random.RandomState(seed), n)
@@ -111,7 +111,7 @@ def equal(first, second, atol=1e-6):
     pd.testing.assert_frame_equal(first, second, check_exact=False, rtol=0, atol=atol)
 
 
-def test_an_interval_is_inside_the_bounds_and_the_same_again(with_interval):
+def test_interval_is_inside_bounds_and_reproducible(with_interval):
     model, answer = with_interval
     for table in (answer.groups, answer.cells):
         assert (table.lower_bound <= table.ci_low).all()
@@ -137,7 +137,7 @@ def test_interval_is_independent_of_bag_names(with_interval):
     equal(other.cells, renamed.sort_index())
 
 
-def test_exchanged_classes_have_the_shares_of_the_others(with_interval):
+def test_exchanged_classes_have_complementary_rates(with_interval):
     model, answer = with_interval
     y = bag_target(BAGS, bag_proportions(-LABELS, BAGS))
     other = group_rates(y, CODE, clone(model).fit(X, y), X, n_draws=20).groups
@@ -263,7 +263,7 @@ def test_equal_proportions_give_no_interval(model, n_bags):
     assert answer.groups["estimate"].notna().all()
 
 
-def test_which_class_is_positive_is_not_guessed():
+def test_group_rates_with_other_classes_raise():
     """Scikit-learn sorts the classes, and the second may be the other one."""
     for names in (["reject", "approve"], [0, 1]):
         model = GaussianNB().fit(X, np.array(names)[(LABELS > 0).astype(int)])
@@ -303,7 +303,7 @@ def test_table_result_names_its_class():
         group_rates(y, CODE, y_true=LABELS)
 
 
-def test_without_pandas_the_message_says_what_to_install():
+def test_missing_pandas_names_the_extra():
     with (
         patch.dict("sys.modules", {"pandas": None}),
         pytest.raises(InputError, match=r"group_rates needs .* pip install 'propcvx\[groups\]'"),

@@ -68,7 +68,7 @@ INSTANCES = np.random.RandomState(0).normal(size=(8, 2))
 
 
 @pytest.mark.parametrize("epsilon", [0.25, [0.25, 0.0], "sampling"], ids=str)
-def test_known_labels_beyond_a_share_within_its_tolerance(epsilon):
+def test_known_labels_beyond_proportion_within_tolerance(epsilon):
     feasible = FeasibleLabelings.from_bags(Bags.from_target(BEYOND), epsilon)
     X, every = INSTANCES - INSTANCES.mean(axis=0), feasible_labelings(feasible)
     proved = certify(INSTANCES, BEYOND, epsilon=epsilon)

@@ -175,7 +175,7 @@ def test_the_programs_have_the_values_of_the_best_labelings(name, solver, bags, 
 
 @given(bags_of_all_kinds, EPSILONS | st.just("each"), st.data())
 @examples(100)
-def test_the_feasible_labelings_are_those_within_epsilon(bags, epsilon, data):
+def test_feasible_labelings_are_within_epsilon(bags, epsilon, data):
     if epsilon == "each":
         epsilon = data.draw(arrays(OF_EACH_BAG, bags.n_bags))
     rows, counts = every_labeling(bags)
@@ -192,7 +192,7 @@ def test_the_feasible_labelings_are_those_within_epsilon(bags, epsilon, data):
 
 @given(bags_of_all_kinds, EPSILONS | st.just("rounding"), st.data())
 @examples(60)
-def test_best_is_the_best_of_all_in_every_column(bags, epsilon, data):
+def test_best_labeling_of_each_column_equals_enumeration(bags, epsilon, data):
     rows, counts = every_labeling(bags)
     try:
         feasible = FeasibleLabelings.from_bags(bags, epsilon)
@@ -237,7 +237,7 @@ def test_counts_are_integers():
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.SplitBagWarning")
-def test_known_labels_of_a_cut_bag_may_exclude_every_count():
+def test_known_labels_of_a_split_bag_may_exclude_every_count():
     half = bag_target([0, 0, 0, 0], [0.5], [1, 1, 0, 0])[:2]
     bags = Bags.from_target(half)
     text = r"= 1 positives, nearest 2/2\). Known labels contradict the nearest counts"
@@ -250,7 +250,7 @@ def test_known_labels_of_a_cut_bag_may_exclude_every_count():
 # Random labelings
 
 
-def test_random_labelings_are_fair_seeded_and_keep_what_is_known():
+def test_random_labelings_are_uniform_seeded_and_keep_known_labels():
     labels = np.where(np.arange(2000) % 4 == 0, 1, 0)
     bags = Bags.from_target(bag_target(np.zeros(2000, dtype=int), [0.6], labels))
     first, again = (random_labeling(bags, np.random.RandomState(5)) for _ in range(2))

@@ -23,7 +23,7 @@ def partly_known(seed, sizes=(3, 4, 2), without=(1,), known=0.3, n_features=2):
     return problem.X, y, problem.labels
 
 
-def test_none_is_no_proportion():
+def test_none_means_unknown_proportion():
     series = pd.Series({"a": 0.5, "b": np.nan})
     told = series.astype(object).where(series.notna(), None)
     for shares in ([0.5, None], {"b": None, "a": 0.5}, np.array([0.5, None]), told):
@@ -38,7 +38,7 @@ def test_none_is_no_proportion():
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
-def test_with_all_labels_known_it_is_the_svm(kernel, C):
+def test_fit_to_all_labels_equals_svm(kernel, C):
     X, y, labels = partly_known(1, (12, 8), (0, 1), known=1.0)
     svc = SVC(C=C, kernel=kernel, gamma=0.5, tol=1e-8).fit(X, labels)
     clf = AlterPropSVM(C, kernel=kernel, gamma=0.5, random_state=0, solver_tol=1e-9)
@@ -59,7 +59,7 @@ RANDOM = AlterPropSVM(1.0, 10.0, init="random", n_init=50, random_state=0)
 # What goes by proportions
 
 
-def test_metrics_go_by_the_bags_with_a_proportion():
+def test_metrics_ignore_bags_without_proportion():
     y = bag_target([0, 0, 1, 1, 1], [0.5, None])
     for rest in product((-1, 1), repeat=3):
         assert bag_error(y, [1, 1, *rest]) == 0.5

@@ -36,7 +36,7 @@ def program(request):
     return ProgramAt(request.param, 4, bag_size=2)()
 
 
-def test_what_is_written_has_the_value_of_the_expression(program):
+def test_statement_has_value_of_expression(program):
     names, read = names_of(program), 0
     parts = [program.problem.objective.args[0]]
     parts += [side for c in program.problem.constraints for side in c.args]
@@ -49,7 +49,7 @@ def test_what_is_written_has_the_value_of_the_expression(program):
     assert read >= 1
 
 
-def test_a_variant_prints_what_it_is():
+def test_variant_prints_its_own_statement():
     program = svm_primal(np.ones((3, 2)))
     w = program.variables["w"]
     variant = program.with_constraints(small=cp.norm1(w) <= 1, ball=cp.SOC(1, w))

@@ -80,7 +80,7 @@ def test_the_structure_has_its_own_copy_of_the_data():
     assert solve(program, "clarabel").value == pytest.approx(before, rel=1e-6)
 
 
-def test_parts_of_a_users_problem_go_by_name():
+def test_parts_of_cvxpy_problem_have_names():
     x, limit = cp.Variable(2, name="x"), cp.Parameter(nonneg=True, name="limit")
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 3)), [cp.norm(x, 1) <= limit, x >= 0])
     program = Program(problem, "mine")
@@ -100,7 +100,7 @@ def test_solutions_can_be_pickled():
 
 
 @pytest.mark.parametrize("share", [-0.01, 0.01])
-def test_gap_includes_stated_value_not_reached(share):
+def test_gap_includes_unreached_stated_value(share):
     program = CONTINUOUS["mkl_epigraph"](DATA[0]).program
     answer = solve(program, "clarabel")
     stated = {**answer.variables, "beta": answer.variables["beta"] * (1.0 + share)}

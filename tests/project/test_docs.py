@@ -47,7 +47,7 @@ def test_code_on_a_page_runs_in_order(page, tmp_path, monkeypatch):
         exec(compile(above + block[1], str(page), "exec"), names)
 
 
-def test_examples_of_the_readme_give_what_they_show(monkeypatch):
+def test_readme_examples_print_stored_outputs(monkeypatch):
     monkeypatch.chdir(ROOT)
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     result = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=flags)
@@ -62,7 +62,7 @@ def test_links_and_pictures_of_the_readme_are_there():
             assert not heading or heading in headings(ROOT / file), target
 
 
-def test_the_pages_stay_short():
+def test_pages_stay_within_word_limits():
     trees = re.findall(r"```{toctree}\n(.*?)```", (ROOT / "docs/index.md").read_text(), re.DOTALL)
     names = [line for tree in trees for line in tree.split("\n") if line and line[0] != ":"]
     notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -110,14 +110,14 @@ def test_programs_have_a_row_in_their_table():
     assert named == functions - parts
 
 
-def test_citations_say_the_same():
+def test_citation_file_equals_bibliography():
     known = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert {"cff-version", "message", "title", "authors"} <= set(known)  # what the format demands
     assert known["version"] == propcvx.__version__
     assert known["title"] in (ROOT / "docs/bibliography.md").read_text(encoding="utf-8")
 
 
-def test_solvers_have_a_word_on_their_page():
+def test_solvers_page_describes_every_solver():
     page = (ROOT / "docs/solvers.md").read_text()
     terms = " ".join(re.findall(r"^(`.*`)\n: ", page, re.M))
     assert [name for name in SOLVERS if f"`{name}`" not in terms] == []
@@ -127,7 +127,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_a_notebook_checks_what_it_says(path):
+def test_notebook_asserts_its_conclusions(path):
     texts = ["".join(cell["source"]) for cell in json.loads(path.read_text("utf-8"))["cells"]]
     (checked,) = (place for place, text in enumerate(texts) if "## What we checked" in text)
     assert "assert " in texts[checked + 1]
@@ -157,14 +157,14 @@ def test_every_paper_part_is_cited():
         assert f"{{{{ {name} }}}}" in page
 
 
-def test_docstrings_cite_what_the_paper_has():
+def test_docstrings_cite_existing_equations():
     known = {name for part in paper_equations.labels().items() for name in part}
     known |= {f"Section {number}" for number in range(1, 9)}
     for role, name, target in paper_equations.documented():
         assert paper_equations.citations(target) <= known, f"{role} {name}"
 
 
-def test_numbers_are_those_of_the_paper(data_dir):
+def test_equation_numbers_equal_the_paper(data_dir):
     source = (data_dir.parent / "paper/proportion-svm-icml2013.tex").read_text(encoding="utf-8")
     listed = paper_equations.labels()
     numbered = {name: listed[name] for name in listed if "tion (" in name}

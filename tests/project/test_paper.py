@@ -43,7 +43,7 @@ def taking(*names):
 
 
 @pytest.mark.parametrize("function", EQUAL)
-def test_a_result_is_what_it_has_to_be(function, data_home):
+def test_paper_function_has_stated_properties(function, data_home):
     """With the data of its example, which test_examples_run computes, where it takes no seed."""
     check(function, **({"seed": 1} if function in taking("seed") else {}))
 

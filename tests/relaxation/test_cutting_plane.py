@@ -98,7 +98,7 @@ def test_simple_mkl_minimizes_over_the_simplex(seed, n, rank):
         assert inner(random.dirichlet(np.full(n, 0.3))).value >= point.value - point.gap - 1e-12
 
 
-def test_simple_mkl_says_when_it_stalls():
+def test_stalled_simple_mkl_warns():
     def wrong_gradient(mu):
         return Trial(mu, float(mu[0]), np.array([-1.0, 1.0]), None)
 
@@ -148,7 +148,7 @@ def scripted(monkeypatch):
         ([5.0], [9, 0.5], StopReason.NO_VIOLATION, 1),
     ],
 )
-def test_why_the_loop_stops(objectives, violations, reason, n_cuts, scripted):
+def test_stop_reason_of_the_loop(objectives, violations, reason, n_cuts, scripted):
     (loop, alphas), seen = scripted, []
     cuts = [Cut(labeling, value) for labeling, value in zip(SCRIPT, violations, strict=False)]
     end = loop(objectives, cuts, seen.append, max_cuts=3, tol=0.1)
@@ -243,7 +243,7 @@ def test_bounds_enclose_the_best_labeling(eight):
 # --- a function of the data: not of the solver --------------------------------------------------
 
 
-def test_an_oracle_is_asked_at_no_alpha_of_zero():
+def test_oracle_receives_positive_alpha():
     """Scores of zero would leave the labels of these instances to the order of the rows."""
     problem, points = small_problem(3, sizes=(8,) * 5, n_features=3), []
 
@@ -262,7 +262,7 @@ def test_an_oracle_is_asked_at_no_alpha_of_zero():
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("intercept", ["center", "constant", "none"])
-def test_intercept_is_what_centering_or_the_constant_feature_gives(kernel, intercept):
+def test_intercept_equals_centering_or_constant_feature(kernel, intercept):
     problem = small_problem(9, sizes=(5, 6), noise=0.5)
     X = problem.X + 3.0
     clf = accurate(kernel=kernel, intercept=intercept, fit_intercept=False, max_cuts=3).fit(
@@ -290,7 +290,7 @@ FAILURES = {
 
 @pytest.mark.parametrize("reason", FAILURES)
 @pytest.mark.parametrize(("fails_at", "n_kept"), [(1, 0), (2, 0), (4, 2)])
-def test_what_was_reached_is_kept_when_it_is_stopped(reason, fails_at, n_kept):
+def test_interruption_keeps_finished_rounds(reason, fails_at, n_kept):
     problem, calls = small_problem(12, sizes=(4, 4), n_features=3), count(1)
 
     class Failing(ExhaustiveOracle):

@@ -91,7 +91,7 @@ def test_a_sweep_over_directions_misses_no_arc():
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
 @pytest.mark.parametrize("tol", [1e-6, 0.9])
-def test_mixed_integer_oracle_is_as_exact_at_every_scale(scale, tol):
+def test_mixed_integer_oracle_is_exact_at_every_scale(scale, tol):
     pytest.importorskip("pyscipopt")
     X, feasible, alpha = separation_problem(4, 0.2, sizes=(6, 5), n_features=4, noise=3.0)
     largest = ExhaustiveOracle(scale * X, feasible)(alpha).value
@@ -123,7 +123,7 @@ def test_oracles_work_in_chunks(oracle, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_eigenvalue_bound_is_that_of_the_trust_region(seed):
+def test_eigenvalue_bound_equals_trust_region_bound(seed):
     """Of all y with the sums of the bags and the norm of a labeling, none is above it."""
     X, feasible, alpha = separation_problem(seed, sizes=(5, 4), n_features=3)
     bags, random = feasible.bags, np.random.RandomState(seed)
@@ -165,7 +165,7 @@ def test_more_random_directions_are_not_worse():
 # --- several cuts a round -----------------------------------------------------------------------
 
 
-def test_several_cuts_are_the_most_violated_ones_each_once():
+def test_several_cuts_are_distinct_and_most_violated():
     X, feasible, alpha = separation_problem(3)
     labelings = all_labelings(feasible)
     cut = best_cuts(np.vstack([labelings, labelings]), alpha[:, None] * X, 4)

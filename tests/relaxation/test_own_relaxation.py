@@ -45,7 +45,7 @@ class InPlace:
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("intercept", ["center", "constant", "none"])
-def test_what_a_part_is_given_cannot_be_changed(intercept, kernel):
+def test_arrays_passed_to_parts_are_read_only(intercept, kernel):
     given = X.copy()
     with pytest.raises(ValueError, match="read-only"):
         ConvPropSVM(1.0, intercept=intercept, kernel=kernel, relaxation=InPlace()).fit(given, Y)
@@ -70,7 +70,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("message", WRONG)
-def test_what_an_oracle_returns_is_checked(message):
+def test_invalid_cut_of_an_oracle_raises(message):
     class Wrong(ExhaustiveOracle):
         def __call__(self, alpha):
             return WRONG[message](super().__call__(alpha))
@@ -130,7 +130,7 @@ def test_inconsistent_lower_bound_raises():
 # --- relaxations of one's own beside the package's -----------------------------------------------
 
 
-def test_a_relaxation_of_ones_own_has_what_the_packages_have():
+def test_custom_relaxation_has_bounds_and_certificate():
     clf = ConvPropSVM(1.0, relaxation=Own(), solver_tol=1e-6, intercept="none").fit(X, Y)
     assert 0.0 < clf.bounds_.lower <= BEST * (1 + 1e-9)
     result = certify(X, Y, bounds=[Own()], intercept="none")
@@ -167,7 +167,7 @@ def test_upper_bound_uses_best_multiple(scale, solver_raises):
     assert best * (1.0 - 1e-4) <= bound <= best * (1.0 + 1e-9)
 
 
-def test_a_fit_is_not_lost_in_its_last_certificate(solver_raises):
+def test_interruption_in_last_certificate_keeps_fit(solver_raises):
     clf = ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep"))
     reference = clf.fit(X, Y).bounds_
     solver_raises(NO_ANSWER)

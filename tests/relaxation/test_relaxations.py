@@ -60,7 +60,7 @@ DIFFRAC = Diffrac(), "scs", best_square, 1e-9
     tol=st.sampled_from([1e-8, 1e-3, 1e-1]),
     accurate=st.booleans(),
 )
-def test_bounds_hold_however_little_the_solver_does(
+def test_bounds_hold_with_early_stopped_solver(
     relaxation, inaccurate, best_of, near, case, C, tol, accurate
 ):
     features, feasible = case
@@ -100,7 +100,7 @@ def test_the_mixed_integer_program_finds_the_best_labeling(seed, epsilon):
     assert reached.labelings[0] in feasible
 
 
-def test_out_of_time_is_an_interval_and_no_error():
+def test_time_limit_returns_interval():
     pytest.importorskip("pyscipopt")
     problem = small_problem(0, sizes=(8,) * 6, n_features=6, noise=2.0)
     clf = ConvPropSVM(C=0.1, relaxation=MixedInteger(time_limit=0.01)).fit(problem.X, problem.y)
@@ -109,7 +109,7 @@ def test_out_of_time_is_an_interval_and_no_error():
     assert clf.history_[0].status != "optimal"
 
 
-def test_a_failure_before_the_time_is_over_is_one():
+def test_failure_within_the_time_limit_raises():
     failing = Mock(side_effect=SolverError("no answer", "stub", "solver_error"), time_limit=np.inf)
     with pytest.raises(SolverError, match="no answer"):
         MixedInteger().relax(*relaxable(0), 0.5, solve=failing)
@@ -120,7 +120,7 @@ def test_a_failure_before_the_time_is_over_is_one():
 
 @examples(15)
 @given(case=many_relaxable, seed=st.integers(0, 2**32 - 1))
-def test_a_quadratic_form_is_bounded_whatever_the_multipliers(case, seed):
+def test_quadratic_form_bound_holds_for_any_multipliers(case, seed):
     (features, feasible), random = case, np.random.RandomState(seed)
     lifting, n = Lifting.from_feasible(feasible), len(features)
     quadratic = random.randn(n, n)

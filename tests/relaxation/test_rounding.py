@@ -69,7 +69,7 @@ def test_feasible_roundings_are_feasible_and_ordered(name, problem, epsilon):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_polishing_ends_where_no_labeling_step_improves(seed):
+def test_polishing_ends_at_labeling_fixed_point(seed):
     problem = small_problem(seed, sizes=(6, 6, 6), n_features=4, noise=2.0)
     feasible, svm = FeasibleLabelings.from_bags(problem.bags, 0.0), LabelingSVM(problem.X, 1.0)
     start = svm.best(feasible.best(np.random.RandomState(seed).randn(18))[None])
@@ -106,14 +106,14 @@ def test_roundings_are_eigenvector_and_mean(seed, n_labelings, n):
 
 @examples(10)
 @given(problem=small_problems(max_size=5, max_bags=3), max_cuts=st.sampled_from([1, 4]))
-def test_sign_is_that_of_the_smaller_bag_error_in_training(problem, max_cuts):
+def test_sign_minimizes_training_bag_error(problem, max_cuts):
     planes = CuttingPlanes(max_cuts=max_cuts)
     clf = ConvPropSVM(relaxation=planes, fit_intercept=False).fit(problem.X, problem.y)
     scores, bags = clf.decision_function(problem.X), problem.bags
     assert proportion_error(bags, scores) <= proportion_error(bags, -scores)
 
 
-def test_the_sign_turns_with_the_scores():
+def test_sign_follows_scores():
     """Bag errors of both signs are equal here; the bag with more positives has larger scores."""
     bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.0, 0.5]))
     feasible = FeasibleLabelings.from_bags(bags, 0.0)

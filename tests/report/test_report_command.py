@@ -44,7 +44,7 @@ def test_report_has_numbers_of_its_script(tmp_path):
     assert len(page) < 500_000
 
 
-def test_numbers_are_those_of_python(tmp_path):
+def test_report_numbers_equal_python_numbers(tmp_path):
     options = OPTIONS | {"--features": "age", "--by": "age>60"}
     assert report(tmp_path, options=options) == 0
     y = bag_target(PEOPLE["district"], SHARES.set_index("district")["share_yes"])
@@ -56,7 +56,7 @@ def test_numbers_are_those_of_python(tmp_path):
         assert groups[column].to_numpy() == pytest.approx(table[column].to_numpy(), abs=1e-4)
 
 
-def test_percentages_with_decimal_commas_are_equal(tmp_path):
+def test_percentages_with_decimal_commas_equal_fractions(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     assert report(tmp_path / "a") == 0
@@ -70,7 +70,7 @@ def test_percentages_with_decimal_commas_are_equal(tmp_path):
     assert "has percentages" in page
 
 
-def test_counts_leave_nothing_to_round(tmp_path):
+def test_proportions_from_counts_need_no_tolerance(tmp_path):
     sizes = PEOPLE["district"].value_counts()[SHARES["district"]].to_numpy()
     counts = SHARES.assign(yes=(SHARES["share_yes"] * sizes).round().astype(int), n=sizes)
     options = OPTIONS | {"--proportion": None, "--count": "yes", "--total": "n"}
@@ -78,7 +78,7 @@ def test_counts_leave_nothing_to_round(tmp_path):
     assert "epsilon=0.0," in (tmp_path / "out/report.py").read_text()
 
 
-def test_names_of_strangers_are_escaped(tmp_path):
+def test_names_in_report_are_escaped(tmp_path):
     groups = PEOPLE["education"].replace("school", "<script>alert(1)</script>")
     people = PEOPLE.assign(education=groups, code=range(len(PEOPLE)), same=1)
     assert report(tmp_path, people) == 0
@@ -172,7 +172,7 @@ def test_mistake_names_file_and_fix(name, tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
-def test_folder_that_exists_is_refused_without_force(tmp_path, capsys):
+def test_existing_folder_without_force_raises(tmp_path, capsys):
     (tmp_path / "out").mkdir()
     with pytest.raises(SystemExit, match="2"):
         report(tmp_path)

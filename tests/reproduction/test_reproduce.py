@@ -33,7 +33,7 @@ CHANGES |= {"intercepts": "none", "cuts": 7, "cuts_tol": 0.5, "oracle": "coordin
 CHANGES |= {"scaled_epsilon": True}
 
 
-def test_key_has_whatever_a_result_depends_on(monkeypatch):
+def test_key_changes_with_every_option(monkeypatch):
     paper = [replace(CELL, method=method, kernel="rbf") for method in PAPER]
     keys = {tuple(cell.key for cell in paper)}
     for option in OPTIONS:

@@ -87,7 +87,7 @@ def test_parquet_round_trip_keeps_results(file):
 
 
 @pytest.mark.parametrize("text", ["somebody's notes", '{"name": 1}\n', "\x00\xff\n"])
-def test_foreign_results_file_is_refused(text, file):
+def test_foreign_results_file_raises(text, file):
     file.write_bytes(text.encode("latin-1"))
     for use in (lambda: run_plan(PLAN, file, progress=False), lambda: read_results(file)):
         with pytest.raises(InputError, match=r"results.jsonl cannot be used as a results file"):

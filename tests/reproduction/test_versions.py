@@ -41,7 +41,7 @@ def write():
 
 
 @pytest.mark.parametrize(("method", "kernel"), PLACES)
-def test_method_answers_equal_those_of_its_version(method, kernel):
+def test_method_scores_equal_stored_scores_of_version(method, kernel):
     stored = pd.read_csv(FILE, index_col=["method", "kernel"]).loc[(method, kernel)]
     version, *scores = stored
     assert METHODS[method].version == version, f"write {FILE.name} anew: python {Path(__file__)}"

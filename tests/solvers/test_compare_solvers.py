@@ -62,7 +62,7 @@ def failing(program, options, warm):
     raise SolverError("broke", "mine", "solver_error")
 
 
-def test_solvers_without_answer_cost_their_rows_alone(monkeypatch):
+def test_failing_solvers_keep_other_rows(monkeypatch):
     in_worker, starts = comparison.in_worker, iter([0.0])
 
     def hurried(*task, seconds):
@@ -78,7 +78,7 @@ def test_solvers_without_answer_cost_their_rows_alone(monkeypatch):
     assert (right["status"], right["objective"], right["primal_residual"]) == ("optimal", 0.5, 0.0)
 
 
-def test_solver_that_cannot_solve_has_a_row():
+def test_unsuitable_solver_has_a_row():
     (row,) = compare_solvers(SMALL(), ["scip"], [1e-3])
     assert row["status"] == "refused"
     assert "scip" in row["reason"]

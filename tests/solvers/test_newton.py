@@ -75,7 +75,7 @@ def test_newton_equals_the_program_at_all_scales(name, bias):
 @pytest.mark.parametrize(
     ("solver", "C"), [("newton", 1e-3), ("newton", 1e4), ("libsvm", 1e-2), ("libsvm", 100.0)]
 )
-def test_svm_in_other_units_and_places_is_the_same(solver, C, scale, offset):
+def test_svm_is_invariant_to_units_and_origin(solver, C, scale, offset):
     random = np.random.default_rng(0)
     labeling = random.choice((-1.0, 1.0), 500)
     features = random.normal(size=(500, 5)) + 0.8 * labeling[:, None]

@@ -206,7 +206,7 @@ def test_unset_values_are_named():
 
 
 @pytest.mark.parametrize("name", ["soc", "psd", "PSD linked"])
-def test_values_that_are_not_finite_have_no_finite_residual(name):
+def test_values_not_finite_have_infinite_residual(name):
     problem = solved(EXACT[name]())
     dual = problem.constraints[0].dual_variables[0]
     dual.save_value(np.full(dual.shape, np.inf))
@@ -239,7 +239,7 @@ ACCURATE = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-9)
 
 @pytest.mark.filterwarnings("ignore:.* is being approximated")
 @pytest.mark.parametrize("name", COMMON)
-def test_residuals_of_an_optimum_vanish_and_leave_its_values(name):
+def test_residuals_at_optimum_vanish_without_side_effects(name):
     """At 1e-5: near an exponential cone's optimum the gradient is not yet zero."""
     problem = COMMON[name]()
     problem.solve(solver="CLARABEL", **ACCURATE)

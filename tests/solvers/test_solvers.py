@@ -130,7 +130,7 @@ def test_invalid_answer_raises_error_with_solver_name(name, kind, part, value, m
         assert solve(program, [("clarabel", {"max_iter": 5}), mad]).solver == "clarabel"
 
 
-def test_a_problem_of_cvxpy_is_solved_as_it_is():
+def test_cvxpy_problem_is_solved_unchanged():
     assert solve(nearest(), "clarabel").variables["x"] == pytest.approx([0.5, 0.5])
     with pytest.raises(InputError, match=r"program must be .* or a cvxpy.Problem; got 1"):
         solve(1)

@@ -99,7 +99,7 @@ def test_rounding_errors_in_a_gram_matrix_are_forgiven():
     assert factored(gram).features.shape == (6, 2)
 
 
-def test_a_gram_matrix_in_single_precision_is_forgiven():
+def test_gram_matrix_in_single_precision_is_accepted():
     """Its rounding errors make eigenvalues of -1e-8 times the largest, and Cholesky unstable."""
     X = np.random.RandomState(0).uniform(size=(300, 2))
     gram = Kernel("rbf")(X, X)
@@ -123,7 +123,7 @@ def bagged(n):
 
 
 @pytest.mark.parametrize("cls", [AlterPropSVM, ConvPropSVM, InvCal, MeanMap])
-def test_a_method_is_refused_the_memory_that_it_would_lack(cls, monkeypatch):
+def test_method_beyond_memory_limit_raises(cls, monkeypatch):
     memory = SimpleNamespace(available=cls.gram_matrices * 8 * 40**2)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
     cls(kernel="rbf").fit(*bagged(40))
@@ -133,7 +133,7 @@ def test_a_method_is_refused_the_memory_that_it_would_lack(cls, monkeypatch):
 
 
 @each_method()
-def test_a_method_uses_no_more_memory_than_it_asks_for(method):
+def test_method_stays_below_requested_memory(method):
     """Beside Gram matrices, of 2 MB each, there may be a hundred vectors and what is imported."""
     X, y = bagged(500)
     clf = clone(method).set_params(kernel="rbf")
@@ -163,7 +163,7 @@ def near_twins(apart):
 
 @given(st.integers(0, 10_000), st.sampled_from([1e-9, 3e-6, 5e-6, 1e-5, 1e-3]))
 @examples(30)
-def test_what_is_left_out_is_no_more_than_it_says(seed, apart):
+def test_omitted_part_of_gram_matrix_is_bounded(seed, apart):
     random = np.random.RandomState(seed)
     X = np.repeat(random.randn(10, 2), 2, axis=0) + apart * random.randn(20, 2)
     gram = Kernel("rbf")(X, X) * np.outer(*[np.exp(random.uniform(-9, 9, 20))] * 2)
@@ -196,7 +196,7 @@ def test_inexact_factor_lowers_bound_and_warns():
         assert not certify(X, y, 1e8, bounds="enumeration", **options).is_optimal
 
 
-def test_a_warning_names_instances_that_are_lost_beside_rounding_errors():
+def test_warning_names_instances_below_rounding_errors():
     random = np.random.RandomState(0)
     gram = np.diag([1e12, *np.ones(9)])
     noise = random.randn(10, 10)
@@ -207,7 +207,7 @@ def test_a_warning_names_instances_that_are_lost_beside_rounding_errors():
 
 @pytest.mark.parametrize("cls", [AlterPropSVM, ConvPropSVM, InvCal, MeanMap])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
-def test_a_fitted_estimator_keeps_no_array_of_the_callers(cls, kernel):
+def test_fitted_estimator_copies_input_arrays(cls, kernel):
     X, y = bagged(20)
     X = Kernel("rbf")(X, X) if kernel == "precomputed" else X
     few = {"n_init": 1} if cls is AlterPropSVM else {}

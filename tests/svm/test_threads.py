@@ -32,7 +32,7 @@ def test_small_fits_use_one_thread():
     assert blas_threads() == 2
 
 
-def test_work_that_overlaps_in_threads_gives_back_what_was_there():
+def test_overlapping_thread_limits_restore_settings():
     entered, first_left = Barrier(2), Barrier(2)
 
     def work(leaves_first):
