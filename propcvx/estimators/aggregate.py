@@ -33,7 +33,7 @@ MOST_COLUMNS = 500
 STEP = 1e-4
 """Of the differences of gradients, in units of the parameters."""
 
-LABEL_VARIANCE = 0.05
+LABEL_VARIANCE = 0.01
 """A typical variance of a label after the fit; it changes only the number of iterations."""
 
 
