@@ -139,12 +139,8 @@ def warn(message: str, category: type[PropCVXWarning]) -> None:
     """Warn at the caller's first line outside the package and scikit-learn."""
     if issubclass(category, _suppressed.get()):
         return
+    skipped = ("propcvx", "sklearn", "joblib", "contextlib")
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in skipped:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
-
-
-def _is_ours(module: str) -> bool:
-    """Check for modules of the package, and modules between: pipelines, searches, contextlib."""
-    return module.partition(".")[0] in ("propcvx", "sklearn", "joblib", "contextlib")

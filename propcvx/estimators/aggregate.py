@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -34,7 +35,15 @@ STEP = 1e-4
 """Of the differences of gradients, in units of the parameters."""
 
 LABEL_VARIANCE = 0.01
-"""A typical variance of a label after the fit; it changes only the number of iterations."""
+"""A typical variance of a label after the fit, which determines the scale of the first steps."""
+
+SAME_MAXIMUM = 1e-6
+"""Relative difference of two objective values of one maximum."""
+
+MANY_BAGS = 1000
+"""With more bags the first ascent finds the correct sign, and there is no second."""
+
+Likelihoods = Sequence[CountLikelihood]
 
 
 @dataclass(eq=False, repr=False)
@@ -54,8 +63,8 @@ class AggregateLogisticRegression(OneProgramClassifier):
     and Sheppard 1995; Sun, Sheldon and O'Connor 2017), :math:`s^2` is the total variance of the
     instances, and :math:`\omega_k = 1`.  The probabilities are exact in bags of any size.  A method
     that sees only the means of bags ignores the variance of a count, which has most of the
-    information where bags are random or few.  The objective is not concave: the fit is a local
-    maximum, which begins with w = 0.
+    information where bags are random or few.  The objective is not concave: the fit is the larger
+    of two local maxima, see :func:`maximize_directly`.
 
     The scale and the origin of the features change no prediction.  With a ``sample_weight``,
     :math:`\omega_k` is the mean weight of the instances of bag k, so that a bag with a mean weight
@@ -253,7 +262,7 @@ def design_matrix(features: Array) -> Array:
 
 
 def penalized_loss(
-    design: Array, likelihoods: Sequence[CountLikelihood], lam: float, plane: Array
+    design: Array, likelihoods: Likelihoods, lam: float, plane: Array
 ) -> tuple[float, Array, Array]:
     """Compute minus the penalized log-likelihood, its gradient, and its slope by each score."""
     penalized, scores = plane.copy(), design @ plane
@@ -289,19 +298,14 @@ def whitening(design: Array, likelihood: CountLikelihood, lam: float) -> Callabl
 
 
 def maximize_directly(
-    features: Array,
-    likelihoods: Sequence[CountLikelihood],
-    lam: float,
-    *,
-    tol: float,
-    max_iter: int,
+    features: Array, likelihoods: Likelihoods, lam: float, *, tol: float, max_iter: int
 ) -> FitResult:
-    r"""Maximize :math:`\ell(F w + b) - \tfrac{\lambda}{2} \|w\|^2` from w = 0 by L-BFGS.
+    r"""Maximize :math:`\ell(F w + b) - \tfrac{\lambda}{2} \|w\|^2` by L-BFGS from two starts.
 
-    The steps are taken in coordinates u, with :math:`(w, b) = (0, b_0) + S u` and S from
-    :func:`whitening`, in which the curvature is nearly the same in all directions.  If all features
-    are 0, the answer is the start, which has one instance of each class more than the counts, so
-    that b is finite.
+    The first is w = 0.  In at most 1,000 bags there is a second, the mirror image -w and b of the
+    first end: in few random bags both signs can be maxima, and the larger one is the answer.  If
+    all features are 0, it is the first start, which has one instance of each class more than the
+    counts, so that b is finite.
 
     Parameters
     ----------
@@ -316,36 +320,52 @@ def maximize_directly(
     tol : float
         Improvement of an iteration below which it ends, per unit of the weights of the instances.
     max_iter : int
-        Largest number of iterations.
+        Largest number of iterations from each start.
     """
     started, design = perf_counter(), design_matrix(features)
-    total, stretch = float(likelihoods[0].weights.sum()), whitening(design, likelihoods[0], lam)
     odds = np.array([likelihood.start for likelihood in likelihoods])
     first = odds[0] if len(odds) == 1 else log_expit(odds)
-    plane = np.zeros((design.shape[1], *np.shape(first)))
-    plane[-1] = first
-    start, values, is_limited = plane, list[float](), False
-
-    def objective(u: Array) -> tuple[float, Array]:
-        moved = start + stretch(u.reshape(start.shape))
-        value, slope, _ = penalized_loss(design, likelihoods, lam, moved)
-        return value / total, stretch(slope).ravel() / total
-
-    def record(intermediate_result: Any) -> None:
-        values.append(total * float(intermediate_result.fun))
-
+    plane = np.concatenate([np.zeros((features.shape[1], *np.shape(first))), first[None]])
+    climb = partial(ascend, design, likelihoods, lam, tol=tol, max_iter=max_iter)
+    values, is_limited = [penalized_loss(design, likelihoods, lam, plane)[0]], False
     if features.any():
-        limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
-        settings: Any = {"method": "L-BFGS-B", "options": {"ftol": tol, "gtol": 0.0, **limits}}
-        result = minimize(objective, np.zeros(start.size), jac=True, callback=record, **settings)
-        plane, is_limited = start + stretch(result.x.reshape(start.shape)), result.status == 1
-    values = values or [penalized_loss(design, likelihoods, lam, plane)[0]]
+        plane, values, is_limited = climb(plane)
+    if features.any() and likelihoods[0].feasible.bags.n_bags <= MANY_BAGS:
+        mirrored = climb(np.concatenate([-plane[:-1], plane[-1:]]))
+        if mirrored[1][-1] < values[-1] - SAME_MAXIMUM * abs(values[-1]):
+            plane, values, is_limited = mirrored
     seconds = (perf_counter() - started) / len(values)
     history = History([Round(value, "lbfgs", OPTIMAL, seconds) for value in values])
     if is_limited:
         history[-1] = replace(history[-1], status=USER_LIMIT)
     history.stop_reason = StopReason.MAX_ROUNDS if is_limited else StopReason.CONVERGED
     return FitResult(labels_of(design @ plane), plane[:-1], plane[-1], values[-1], history)
+
+
+def ascend(
+    design: Array, likelihoods: Likelihoods, lam: float, start: Array, *, tol: float, max_iter: int
+) -> tuple[Array, list[float], bool]:
+    """Return a local maximum, the loss after each iteration, and whether their number ended it.
+
+    The steps are taken in coordinates u, with the plane at the start plus S u and S from
+    :func:`whitening`, in which the curvature is nearly the same in all directions.
+    """
+    total, stretch = float(likelihoods[0].weights.sum()), whitening(design, likelihoods[0], lam)
+    values = list[float]()
+
+    def objective(u: Array) -> tuple[float, Array]:
+        plane = start + stretch(u.reshape(start.shape))
+        value, slope, _ = penalized_loss(design, likelihoods, lam, plane)
+        return value / total, stretch(slope).ravel() / total
+
+    def record(intermediate_result: Any) -> None:
+        values.append(total * float(intermediate_result.fun))
+
+    limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
+    settings: Any = {"method": "L-BFGS-B", "options": {"ftol": tol, "gtol": 0.0, **limits}}
+    result = minimize(objective, np.zeros(start.size), jac=True, callback=record, **settings)
+    plane = start + stretch(result.x.reshape(start.shape))
+    return plane, values or [total * float(result.fun)], result.status == 1
 
 
 def sandwich_covariance(

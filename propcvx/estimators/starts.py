@@ -102,7 +102,9 @@ def starts_of(init: Any, n_init: int, annealing: Any, bags: Bags, C: float) -> l
         else:
             starts += n_init * [Start("random", anneal_random)]
             if entry != "random" and not bags.labels.all():
-                starts += _by_methods(C)
+                # few random labelings alone often end in the mirror image of a good labeling
+                methods = ConvPropSVM(C, epsilon="rounding"), InvCal(C_p=C)
+                starts += [Start(method, annealing=False) for method in methods]
     if not starts:
         raise InputError("init must name at least one start; got an empty sequence.")
     return starts
@@ -128,13 +130,3 @@ def _can_regress(bags: Bags) -> bool:
     training_bags, _ = bags.isolate_known_labels().select_with_proportion()
     has_few = 0 < np.count_nonzero(bags.has_proportion) < 3
     return not has_few and bool(np.ptp(training_bags.proportions) > 0.0)
-
-
-def _by_methods(C: float) -> list[Start]:
-    """Return starts by methods, which are not annealed.
-
-    With few random labelings alone, alter-pSVM often ends in the mirror image of a good labeling.
-    The methods have the weight C, so that their labelings do not depend on the scale of the data.
-    """
-    methods = ConvPropSVM(C, epsilon="rounding"), InvCal(C_p=C)
-    return [Start(method, annealing=False) for method in methods]

@@ -149,14 +149,9 @@ def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
     ]
     if empty:
         raise InputError(f"groups must have an instance each; got none of {empty}.")
-    grouping = _single(frame).groupby(list(frame), observed=True)
+    halves = frame.columns[frame.dtypes == "float16"]  # by which pandas does not group
+    grouping = frame.astype(dict.fromkeys(halves, "float32")).groupby(list(frame), observed=True)
     return grouping.size().index, grouping.ngroup().to_numpy()
-
-
-def _single(frame: Any) -> Any:
-    """Convert columns of float16, by which pandas does not group, to float32."""
-    halves = frame.columns[frame.dtypes == "float16"]
-    return frame.astype(dict.fromkeys(halves, "float32"))
 
 
 def _announced(column: Any) -> list[Any]:

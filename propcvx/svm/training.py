@@ -85,7 +85,7 @@ class TrainingData:
         checked = validate_data(
             method, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2
         )
-        target, classes = _check_target(y)
+        target, classes = (y, classes_of(y)) if is_bag_target(y) else singleton_target(y)
         check_same_length(checked, target)
         bags = Bags.from_target(target, table=len(classes) > 2).round_proportions()
         bags = set_weights(bags, sample_weight)
@@ -121,13 +121,6 @@ def _kernel_of(method: KernelMethod, X: Any) -> Kernel:
 
     gamma = number_or_scale("gamma", method.gamma, scale)
     return Kernel(method.kernel, gamma, method.degree, method.coef0)
-
-
-def _check_target(y: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
-    """Check the target, and return it with the names of the classes."""
-    if not is_bag_target(y):
-        return singleton_target(y)
-    return y, classes_of(y)
 
 
 def singleton_target(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
