@@ -41,7 +41,7 @@ SAME_MAXIMUM = 1e-6
 """Relative difference of two objective values of one maximum."""
 
 MANY_BAGS = 1000
-"""With more bags the first ascent finds the correct sign, and there is no second."""
+"""With more bags there is one ascent: in 15 problems, of 1,500 or more, a second one changed none."""
 
 Likelihoods = Sequence[CountLikelihood]
 
@@ -326,7 +326,9 @@ def maximize_directly(
     odds = np.array([likelihood.start for likelihood in likelihoods])
     first = odds[0] if len(odds) == 1 else log_expit(odds)
     plane = np.concatenate([np.zeros((features.shape[1], *np.shape(first))), first[None]])
-    climb = partial(ascend, design, likelihoods, lam, tol=tol, max_iter=max_iter)
+    limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
+    stretch, options = whitening(design, likelihoods[0], lam), {"ftol": tol, "gtol": 0.0, **limits}
+    climb = partial(ascend, design, likelihoods, lam, stretch, options)
     values, is_limited = [penalized_loss(design, likelihoods, lam, plane)[0]], False
     if features.any():
         plane, values, is_limited = climb(plane)
@@ -343,15 +345,14 @@ def maximize_directly(
 
 
 def ascend(
-    design: Array, likelihoods: Likelihoods, lam: float, start: Array, *, tol: float, max_iter: int
+    design: Array, likelihoods: Likelihoods, lam: float, stretch: Any, options: Any, start: Array
 ) -> tuple[Array, list[float], bool]:
     """Return a local maximum, the loss after each iteration, and whether their number ended it.
 
-    The steps are taken in coordinates u, with the plane at the start plus S u and S from
-    :func:`whitening`, in which the curvature is nearly the same in all directions.
+    The steps are taken in coordinates u, with the plane at the start plus S u, in which the
+    curvature is nearly the same in all directions; ``stretch`` multiplies by S.
     """
-    total, stretch = float(likelihoods[0].weights.sum()), whitening(design, likelihoods[0], lam)
-    values = list[float]()
+    total, values = float(likelihoods[0].weights.sum()), list[float]()
 
     def objective(u: Array) -> tuple[float, Array]:
         plane = start + stretch(u.reshape(start.shape))
@@ -361,9 +362,8 @@ def ascend(
     def record(intermediate_result: Any) -> None:
         values.append(total * float(intermediate_result.fun))
 
-    limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
-    settings: Any = {"method": "L-BFGS-B", "options": {"ftol": tol, "gtol": 0.0, **limits}}
-    result = minimize(objective, np.zeros(start.size), jac=True, callback=record, **settings)
+    settings: Any = {"method": "L-BFGS-B", "jac": True, "callback": record, "options": options}
+    result = minimize(objective, np.zeros(start.size), **settings)
     plane = start + stretch(result.x.reshape(start.shape))
     return plane, values or [total * float(result.fun)], result.status == 1
 
