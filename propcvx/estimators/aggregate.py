@@ -41,7 +41,7 @@ SAME_MAXIMUM = 1e-6
 """Relative difference of two objective values of one maximum."""
 
 MANY_BAGS = 1000
-"""With more bags there is one ascent: in 15 problems, of 1,500 or more, a second one changed none."""
+"""With more bags there is one ascent; a second changed none of 15 problems of 1,500 or more."""
 
 Likelihoods = Sequence[CountLikelihood]
 
