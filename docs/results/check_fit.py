@@ -118,8 +118,8 @@ def pages():
                 "bags": bags,
                 "method": method,
                 "fits": len(group),
-                "mean error": f"{group['error'].mean():.3f}",
-                "without slope": f"{group['unshrunk_error'].mean():.3f}",
+                "mean error": f"{100 * group['error'].mean():.1f}",
+                "without slope": f"{100 * group['unshrunk_error'].mean():.1f}",
                 "bad, called poor": f"{(bad & group['poor']).sum()} of {bad.sum()}",
                 "good, called poor": f"{(~bad & group['poor']).sum()} of {(~bad).sum()}",
             }
