@@ -92,7 +92,7 @@ class Partition:
     def merge(self, groups: Sequence[Sequence[int]], choices: Mapping[int, Indices]) -> Partition:
         """Merge blocks by groups of their positions.
 
-        ``kept[k]`` has the combinations of labelings that group k keeps, in columns.
+        ``choices[k]`` has the combinations of labelings that group k keeps, in columns.
         """
         merged = [self.blocks[group[0]] for group in groups]
         for k, choice in choices.items():

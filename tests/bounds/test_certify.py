@@ -23,7 +23,7 @@ from propcvx import AlterPropSVM, ConvPropSVM, CuttingPlanes, bag_target, certif
 from propcvx.bounds import BOUNDS, Bound, Interval, LabelingProblem, SwapSearch, partition
 from propcvx.bounds import branch_and_bound as branching
 from propcvx.bounds.maximize import SmoothBound
-from propcvx.bounds.moments import Multipliers
+from propcvx.bounds.moments import Multipliers, PieceProblem
 from propcvx.bounds.partition import divide
 from propcvx.errors import BoundFailedWarning, InconsistentBoundsError, InputError, SolverError
 from propcvx.history import StopReason
@@ -233,6 +233,28 @@ def test_gradient_of_the_smoothed_bound(divided, monkeypatch):
     at += 0.1 * np.random.RandomState(0).normal(size=len(at))
     numeric = approx_fprime(at, lambda vector: bound(vector)[0], 1e-6)
     assert bound(at)[1] == pytest.approx(numeric, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_piece_bounds_hold_with_inexact_rows(seed):
+    division = divide(bound_problem(seed, n_features=3))
+    piece = PieceProblem(division, Multipliers.equal(division, 2), 0)
+    values = piece.values(np.inf, 1e-10, lambda: None)
+    np.testing.assert_allclose(piece.certify()[0], values, rtol=1e-6, atol=1e-9)
+    weights = piece.weights(piece.block.duals)
+    inside = np.linalg.norm(weights, axis=1) <= division.reach
+    piece.rows, piece.offset = 0.99 * piece.rows, 0.99 * piece.offset
+    assert inside.any()
+    assert (piece.certify()[0] <= values + 1e-9)[inside].all()
+
+
+def test_merged_blocks_of_divided_bags_have_the_costs_of_the_bags(monkeypatch):
+    divide_bags(monkeypatch, 5, 2)
+    small, loss = small_problem(2, (4, 4), 3), PROPORTION_LOSSES["absolute"]
+    merged = divide(LabelingProblem(small.bags, 0.5, 2.0, loss, features=small.X)).merge_all()
+    (block,) = merged.blocks
+    costs = [loss.total(small.bags, 2.0, merged.labeling([k])) for k in range(2**8)]
+    np.testing.assert_allclose(block.costs, costs)
 
 
 def test_branch_and_bound_equals_enumeration(monkeypatch):
