@@ -46,6 +46,7 @@ def measure(data, kind, draw):
     bags, classes = bags_of(X, labels, kind, random), np.unique(labels)
     y = bag_target(bags, bag_proportions(labels, bags, classes))
     train, test = next(BagKFold(min(5, len(set(bags))), random_state=draw).split(X, y))
+    majority = max(np.mean(labels[train] == name) for name in classes)
     for method in METHODS:
         method.fit(X[train], y[train])
         row = {"accuracy": np.mean(method.predict(X[test]) == labels[test]), "log_loss": np.nan}
@@ -53,7 +54,6 @@ def measure(data, kind, draw):
             p = np.maximum(method.predict_proba(X[test]), 1e-3)
             p /= p.sum(axis=1, keepdims=True)
             row["log_loss"] = log_loss(labels[test], p, labels=classes)
-        majority = max(np.mean(labels[train] == name) for name in classes)
         yield {"method": type(method).__name__, **row, "majority": majority}
 
 

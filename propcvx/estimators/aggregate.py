@@ -326,16 +326,17 @@ def maximize_directly(
     odds = np.array([likelihood.start for likelihood in likelihoods])
     first = odds[0] if len(odds) == 1 else log_expit(odds)
     plane = np.concatenate([np.zeros((features.shape[1], *np.shape(first))), first[None]])
-    limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
-    stretch, options = whitening(design, likelihoods[0], lam), {"ftol": tol, "gtol": 0.0, **limits}
-    climb = partial(ascend, design, likelihoods, lam, stretch, options)
-    values, is_limited = [penalized_loss(design, likelihoods, lam, plane)[0]], False
+    options = {"ftol": tol, "gtol": 0.0, "maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
     if features.any():
+        stretch = whitening(design, likelihoods[0], lam)
+        climb = partial(ascend, design, likelihoods, lam, stretch, options)
         plane, values, is_limited = climb(plane)
-    if features.any() and likelihoods[0].feasible.bags.n_bags <= MANY_BAGS:
-        mirrored = climb(np.concatenate([-plane[:-1], plane[-1:]]))
-        if mirrored[1][-1] < values[-1] - SAME_MAXIMUM * abs(values[-1]):
-            plane, values, is_limited = mirrored
+        if likelihoods[0].feasible.bags.n_bags <= MANY_BAGS:
+            mirrored = climb(np.concatenate([-plane[:-1], plane[-1:]]))
+            if mirrored[1][-1] < values[-1] - SAME_MAXIMUM * abs(values[-1]):
+                plane, values, is_limited = mirrored
+    else:
+        values, is_limited = [penalized_loss(design, likelihoods, lam, plane)[0]], False
     seconds = (perf_counter() - started) / len(values)
     history = History([Round(value, "lbfgs", OPTIMAL, seconds) for value in values])
     if is_limited:

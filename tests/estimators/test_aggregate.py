@@ -141,6 +141,7 @@ def test_fit_to_three_classes_equals_independent_maximization(seed):
     better = minimize(loss, plane, method="L-BFGS-B", jac="3-point")
     assert better.fun >= model.objective_ * (1.0 - 1e-6)
     assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert not hasattr(model, "sample_probabilities")
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")

@@ -163,9 +163,9 @@ def near_twins(apart):
 
 @given(st.integers(0, 10_000), st.sampled_from([1e-9, 3e-6, 5e-6, 1e-5, 1e-3]))
 @examples(30)
-def test_omitted_part_of_gram_matrix_is_bounded(seed, apart):
+def test_omitted_part_of_gram_matrix_is_bounded(seed, distance):
     random = np.random.RandomState(seed)
-    X = np.repeat(random.randn(10, 2), 2, axis=0) + apart * random.randn(20, 2)
+    X = np.repeat(random.randn(10, 2), 2, axis=0) + distance * random.randn(20, 2)
     gram = Kernel("rbf")(X, X) * np.outer(*[np.exp(random.uniform(-9, 9, 20))] * 2)
     feature_map = factored(gram)
     size = np.sqrt(gram.diagonal())
