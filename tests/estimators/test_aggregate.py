@@ -204,7 +204,7 @@ def test_covariance_with_all_labels_is_that_of_logistic_regression():
     model = AggregateLogisticRegression().fit(problem.X, problem.labels)
     design = np.column_stack([problem.X, np.ones(400)])
     p, s2 = model.predict_proba(problem.X)[:, 1], problem.X.var(axis=0).sum()
-    penalty = 0.1 * s2 * np.diag([1.0, 1.0, 0.0])
+    penalty = model.ridge_ * s2 * np.diag([1.0, 1.0, 0.0])
     curvature = np.linalg.inv(design.T @ ((p * (1.0 - p))[:, None] * design) + penalty)
     scores = ((problem.labels > 0) - p)[:, None] * design
     expected = curvature @ (scores.T @ scores * 400 / 397 + penalty) @ curvature
