@@ -64,11 +64,13 @@ def check_seconds(name: str, value: Any) -> float:
     return value if unlimited else check_number(name, value, low=0.0, alternative=" or infinity")
 
 
-def number_or_scale(name: str, value: Any, scale: Callable[[], float]) -> float:
-    """Check a finite number above 0, or return the value of ``"scale"`` on the data."""
-    if isinstance(value, str) and value == "scale":
-        return float(scale())
-    return check_number(name, value, low=0.0, alternative=" or 'scale'")
+def number_or_computed(
+    name: str, value: Any, compute: Callable[[], float], word: str = "scale"
+) -> float:
+    """Check a finite number above 0, or compute the value that the word stands for on the data."""
+    if isinstance(value, str) and value == word:
+        return float(compute())
+    return check_number(name, value, low=0.0, alternative=f" or {word!r}")
 
 
 def check_proportion(value: Any, bag: str, *, optional: bool = True) -> float:

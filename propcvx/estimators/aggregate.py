@@ -19,7 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from propcvx.alternating import descent, maximize_likelihood
 from propcvx.arrays import Array, Seed, Tolerance
 from propcvx.bags.bags import Bags
-from propcvx.checks import check_choice, check_count, check_number
+from propcvx.checks import check_count, check_number, number_or_computed
 from propcvx.errors import InputError
 from propcvx.estimators.means import OneProgramClassifier
 from propcvx.estimators.scaling import known_variance
@@ -190,10 +190,6 @@ class AggregateLogisticRegression(OneProgramClassifier):
 
     def _maximize(self, feature_map: FeatureMap, classes: Sequence[Bags]) -> FitResult:
         """Fit to the bags of two classes, or to the bags of each of several against the rest."""
-        if isinstance(self.ridge, str):
-            check_choice("ridge", self.ridge, ("held-out",))
-        else:
-            check_number("ridge", self.ridge, low=0.0)
         tol = check_number("tol", self.tol, low=0.0, closed="left")
         limits: Any = {"tol": tol, "max_iter": check_count("max_iter", self.max_iter)}
         direct = isinstance(self.solver, str) and self.solver == "auto"
@@ -203,8 +199,8 @@ class AggregateLogisticRegression(OneProgramClassifier):
         rows, mean, unit = self._standardize(feature_map, classes[0])
         if equal := self._warn_if_equal_proportions(*(each.feasible.bags for each in likelihoods)):
             rows = np.zeros_like(rows)
-        is_chosen = isinstance(self.ridge, str)
-        self.ridge_ = choose_ridge(rows, likelihoods) if is_chosen else float(self.ridge)
+        choose = partial(choose_ridge, rows, likelihoods)
+        self.ridge_ = number_or_computed("ridge", self.ridge, choose, "held-out")
         if equal or direct:
             result = maximize_directly(rows, likelihoods, self.ridge_, **limits)
         else:
@@ -325,7 +321,8 @@ def choose_ridge(features: Array, likelihoods: Likelihoods) -> float:
     """Return the strength with the largest likelihood of the counts of held-out bags.
 
     Each bag is held out once, in three folds.  Bags are assigned to folds in turn, in the order of
-    the norms of their means, which depends on no order of rows and no names.
+    the norms of their means, which depends on no order of rows and no names.  If fewer than two
+    bags have a weight, or all features are 0, it is the largest strength.
 
     Parameters
     ----------
@@ -335,7 +332,10 @@ def choose_ridge(features: Array, likelihoods: Likelihoods) -> float:
         As for :func:`maximize_directly`.
     """
     design, bags = design_matrix(features), likelihoods[0].feasible.bags
-    norms, total = np.linalg.norm(bags.means_of(features), axis=1), np.zeros(len(RIDGES))
+    has_weight, total = likelihoods[0].weights_of_bags > 0.0, np.zeros(len(RIDGES))
+    if np.count_nonzero(has_weight) < 2 or not features.any():
+        return max(RIDGES)
+    norms = np.where(has_weight, np.linalg.norm(bags.means_of(features), axis=1), np.inf)
     fold_of = np.argsort(np.argsort(norms, kind="stable")) % N_FOLDS
     for fold in range(min(N_FOLDS, bags.n_bags)):
         (rows, train), (held_out_rows, test) = (

@@ -9,7 +9,7 @@ import numpy as np
 
 from propcvx.arrays import Array, BagWeights, Scale, Tolerance
 from propcvx.bags.bags import Bags
-from propcvx.checks import check_choice, number_or_scale
+from propcvx.checks import check_choice, number_or_computed
 from propcvx.errors import IllPosedWarning, InputError, warn
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import total_variance
@@ -193,7 +193,7 @@ class MeanMap(BagMeanClassifier):
             root = np.sqrt(max(bags.n_weighing, bags.total_weight))
             return n * (total_variance(features, bags.relative_weights) / root or 1.0)
 
-        self.lam_ = number_or_scale("lam", self.lam, scale)
+        self.lam_ = number_or_computed("lam", self.lam, scale)
         of_bags = bags.means_of(features) - center
         means, ill_posed = self._class_means(of_bags, bags, self._loss_weights(all_bags))
         prior = float(bags.masses @ bags.proportions) / float(bags.masses.sum())
@@ -338,7 +338,7 @@ class InvCal(BagMeanClassifier):
             variance = total_variance(means, masses) * masses.sum() / bags.masses.sum()
             return 0.5 / variance if variance else 1.0
 
-        self.C_p_ = number_or_scale("C_p", self.C_p, scale)
+        self.C_p_ = number_or_computed("C_p", self.C_p, scale)
         center = means.mean(axis=0)  # with a bias the origin is free, and rounding least there
         costs = self.C_p_ * bags.mean_weight * loss_weights
         unit = float(costs.max())

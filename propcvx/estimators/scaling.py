@@ -11,7 +11,7 @@ from sklearn.utils.sparsefuncs import min_max_axis
 
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
-from propcvx.checks import number_or_scale
+from propcvx.checks import number_or_computed
 from propcvx.errors import UnscaledWarning, warn
 
 SCALE = 0.2
@@ -33,7 +33,7 @@ scaler, and perhaps a principal component analysis or :class:`propcvx.Proportion
 
 def weight_of_hinge(C: Any, features: Array, bags: Bags) -> float:
     """Return the C of a proportion-SVM, a number or ``"scale"``."""
-    return number_or_scale("C", C, lambda: SCALE / (known_variance(features, bags) or 1.0))
+    return number_or_computed("C", C, lambda: SCALE / (known_variance(features, bags) or 1.0))
 
 
 def known_variance(features: Array, bags: Bags) -> float:

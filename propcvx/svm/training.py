@@ -24,7 +24,7 @@ from propcvx.checks import (
     check_number,
     check_same_length,
     check_same_order,
-    number_or_scale,
+    number_or_computed,
     resolve,
 )
 from propcvx.errors import InputError
@@ -119,7 +119,7 @@ def _kernel_of(method: KernelMethod, X: Any) -> Kernel:
         spread = X.var() if method.kernel in WITH_GAMMA else 0.0
         return 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
 
-    gamma = number_or_scale("gamma", method.gamma, scale)
+    gamma = number_or_computed("gamma", method.gamma, scale)
     return Kernel(method.kernel, gamma, method.degree, method.coef0)
 
 

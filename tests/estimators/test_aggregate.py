@@ -21,6 +21,7 @@ from propcvx import (
     group_rates,
 )
 from propcvx.errors import IllPosedWarning, InaccurateSolutionWarning, InputError
+from propcvx.estimators.aggregate import RIDGES
 from propcvx.labelings.given_counts import CountLikelihood, class_likelihood
 
 SEEDS = first(12, range(40))
@@ -102,6 +103,26 @@ def test_fit_equals_independent_maximization(seed):
     second = minimize(of_scaled, mirrored, method="L-BFGS-B", jac="3-point")
     best = min(start.fun, second.fun)
     assert best == pytest.approx(model.objective_, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", first(4, range(12)))
+def test_held_out_ridge_has_largest_likelihood_of_held_out_bags(seed):
+    problem = small_problem(seed, sizes=(6, 3, 5, 4) * 4, n_features=2)
+    X, bags = problem.X - problem.X.mean(axis=0), problem.y["bag"]
+    X = X / np.sqrt(X.var(axis=0).sum())
+    lower, upper = Bags.from_target(problem.y).count_range("rounding")
+    norms = [np.linalg.norm(X[bags == bag].mean(axis=0)) for bag in range(16)]
+    fold_of, total = np.argsort(np.argsort(norms)) % 3, dict.fromkeys(RIDGES, 0.0)
+
+    def loss(plane, ridge, weights):
+        logs = log_likelihood(X @ plane[:-1] + plane[-1], bags, lower, upper)
+        return 0.5 * ridge * plane[:-1] @ plane[:-1] - weights @ logs
+
+    for ridge, fold in product(RIDGES, range(3)):
+        plane = minimize(loss, np.zeros(3), (ridge, 1.0 * (fold_of != fold))).x
+        total[ridge] -= loss(plane, 0.0, 1.0 * (fold_of == fold))
+    chosen = AggregateLogisticRegression().fit(problem.X, problem.y).ridge_
+    assert total[chosen] == pytest.approx(max(total.values()), abs=1e-2)
 
 
 @pytest.mark.parametrize("seed", first(6, range(20)))
