@@ -8,11 +8,12 @@ from propcvx.errors import PropCVXError, PropCVXWarning
 from propcvx.programs import ProblemClass
 from propcvx.solvers import SOLVERS
 
-CLASSES = list(ProblemClass)
+GENERAL = {name: row for name, row in SOLVERS.items() if row.classes}
+CLASSES = [kind for kind in ProblemClass if any(kind in row.classes for row in GENERAL.values())]
 
 
 def class_table() -> str:
-    """Each solver with its classes of problem and the package it comes with."""
+    """Each general solver with its classes of problem and the package it comes with."""
     rows = (
         [
             f"`{name}`",
@@ -20,7 +21,7 @@ def class_table() -> str:
             f"`{row.package}`",
             row.license,
         ]
-        for name, row in SOLVERS.items()
+        for name, row in GENERAL.items()
     )
     return markdown_table(
         ["solver", *(kind.name for kind in CLASSES), "comes with", "license"], rows

@@ -11,7 +11,15 @@ from sklearn.base import clone
 from sklearn.preprocessing import scale
 from study import HERE, complete
 
-from propcvx import AlterPropSVM, EcologicalRegression, InvCal, MeanMap, bag_target, check_fit
+from propcvx import (
+    AggregateLogisticRegression,
+    AlterPropSVM,
+    EcologicalRegression,
+    InvCal,
+    MeanMap,
+    bag_target,
+    check_fit,
+)
 from propcvx.bags.targets import bag_proportions
 from propcvx.datasets import bags_by_cluster, load_real, random_bags
 from propcvx.datasets.bag_generators import BaggedData
@@ -23,6 +31,7 @@ NATURAL = (*NATURAL_SETS, "trump-2016")
 KINDS = ("random 8", "random 32", "k-means", "8 bags")
 NOISE = ("noise, 1 column", "noise, 3 columns", "noise, 10 columns", "noise, 20 columns")
 METHODS = {
+    "AggregateLogisticRegression": AggregateLogisticRegression(),
     "EcologicalRegression": EcologicalRegression(),
     "MeanMap": MeanMap(),
     "InvCal": InvCal(),
@@ -102,7 +111,6 @@ def judged():
         bad=rows["accuracy"] < rows["majority_accuracy"] - BAD,
         poor=[check_of(row).is_poor for row in rows.to_dict("records")],
         error=(expected - rows["accuracy"]).abs(),
-        unshrunk_error=(rows["unshrunk"] - rows["accuracy"]).abs(),
         sets=np.where(rows["data"].isin(CHOSEN_ON), "chosen on", "others"),
         bags=rows["kind"].replace(dict.fromkeys(KINDS[:2] + KINDS[3:], "random")),
     )
@@ -119,7 +127,6 @@ def pages():
                 "method": method,
                 "fits": len(group),
                 "mean error": f"{100 * group['error'].mean():.1f}",
-                "without slope": f"{100 * group['unshrunk_error'].mean():.1f}",
                 "bad, called poor": f"{(bad & group['poor']).sum()} of {bad.sum()}",
                 "good, called poor": f"{(~bad & group['poor']).sum()} of {(~bad).sum()}",
             }

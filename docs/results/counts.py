@@ -68,7 +68,7 @@ SHOWN = {
     "counts": "`AggregateLogisticRegression()`",
     "svm": '`AlterPropSVM(init="ecological", init_weight=0.0)`',
     "svm from counts": "`AlterPropSVM(init_weight=0.0)`",
-    "counts and svm, 0.5": "`AlterPropSVM()`",
+    "counts and svm, 0.7": "`AlterPropSVM()`",
     "labels": "fully supervised",
     "majority": "majority class",
 }
@@ -152,8 +152,8 @@ def judged(X, y, labels, train, test):
 def cells():
     """All sets, repetition by repetition."""
     names = ("data", "kind", "draw", "scaling")
-    public = product((*CHOSEN_ON, *CONFIRMED_ON), KINDS, range(6), ["standard", "minmax"])
-    natural = product(NATURAL, ["natural"], range(6), ["standard"])
+    public = product((*CHOSEN_ON, *CONFIRMED_ON), KINDS, range(3), ["standard", "minmax"])
+    natural = product(NATURAL, ["natural"], range(3), ["standard"])
     others = product(OTHERS, KINDS, range(3), ["standard"])
     each = [dict(zip(names, cell, strict=True)) for cell in (*public, *natural, *others)]
     return sorted(each, key=lambda cell: cell["draw"])

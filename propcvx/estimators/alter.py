@@ -170,7 +170,7 @@ class AlterPropSVM(BagClassifier):
     init: Any = "auto"
     n_init: int = 10
     annealing: bool | Literal["auto"] = "auto"
-    init_weight: float = 0.5
+    init_weight: float = 0.7
     proportion_loss: str | ProportionLoss = "absolute"
     instance_loss: str | InstanceLoss = "hinge"
     bag_weights: BagWeights = "size"
