@@ -125,6 +125,16 @@ def test_held_out_ridge_has_largest_likelihood_of_held_out_bags(seed):
     assert total[chosen] == pytest.approx(max(total.values()), abs=1e-2)
 
 
+def test_bag_without_weight_changes_no_ridge():
+    problem = small_problem(0, sizes=(4, 5, 6, 3) * 3, n_features=2)
+    has_weight = problem.y["bag"] != 5
+    model = AggregateLogisticRegression()
+    without = clone(model).fit(problem.X[has_weight], problem.y[has_weight])
+    model.fit(problem.X, problem.y, np.where(has_weight, 1.0, 0.0))
+    assert model.ridge_ == without.ridge_
+    assert_allclose(model.decision_function(problem.X), without.decision_function(problem.X))
+
+
 @pytest.mark.parametrize("seed", first(6, range(20)))
 def test_likelihood_of_two_classes_is_that_of_the_difference_of_scores(seed):
     bags = Bags.from_target(problem_of(seed)[1])
