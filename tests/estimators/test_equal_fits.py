@@ -19,7 +19,6 @@ from sklearn.preprocessing import StandardScaler
 from small_problems import small_problem
 
 from propcvx import (
-    AggregateLogisticRegression,
     AlterPropSVM,
     BagMeans,
     ConvPropSVM,
@@ -170,11 +169,8 @@ def bag_without_weight_and_none(method):
 def bag_of_weight_two_and_the_bag_twice(method, kernel, bag_weights):
     """Copies of an instance may get two labels in a descent with a kernel, which ends elsewhere.
 
-    As a start the likelihood of counts gets weights of mean 1, beside which its ridge is fixed;
-    copies of a bag may be in two folds.
+    As a start the likelihood of counts gets weights of mean 1, beside which its ridge is fixed.
     """
-    if isinstance(method, AggregateLogisticRegression):
-        method.set_params(ridge=0.1)
     if isinstance(method, AlterPropSVM):
         kernel = "linear"
         method.set_params(init="ecological")
