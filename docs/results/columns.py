@@ -104,24 +104,23 @@ def level_cells():
     ]
 
 
-def pages():
-    """Coverage and error of groups with and without their column, and fits with columns of bags."""
+def coverage_and_error():
+    """Coverage and error of groups with and without their column."""
     rows = pd.read_csv(HERE / "columns_rates.csv")
     rows["bags"] = np.where(rows["kind"] == "natural", "natural", "random")
     by_set = rows.groupby(["method", "columns", "bags", "data"], sort=False)[["covers", "error"]]
-    means = by_set.mean().groupby(["method", "columns", "bags"], sort=False).mean()
-    texts = means["covers"].map("{:.0%}".format) + means["error"].map(" ({:.1f})".format)
+    return by_set.mean().groupby(["method", "columns", "bags"], sort=False).mean().unstack("bags")
+
+
+def pages():
+    """Fits with and without columns of bags."""
     levels = pd.read_csv(HERE / "columns_levels.csv")
     fits = levels.groupby(["data", "method", "columns"], sort=False)[["r2", "accuracy", "auc"]]
     fits = fits.mean().round({"r2": 2, "accuracy": 1, "auc": 2})
-    return {
-        "left_out_columns": rows_table(texts.unstack("bags").reset_index()),
-        "columns_of_bags": rows_table(fits.reset_index()),
-    }
+    return {"columns_of_bags": rows_table(fits.reset_index())}
 
 
 if __name__ == "__main__":
     complete(HERE / "columns_levels.csv", level_cells(), measure_levels)
     complete(HERE / "columns_rates.csv", rate_cells(), measure_rates)
-    for shown in pages().values():
-        print(shown)
+    print(coverage_and_error().round(3).to_string(), pages()["columns_of_bags"], sep="\n\n")
