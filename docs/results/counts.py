@@ -58,7 +58,7 @@ TABLES = (
 That the ridge is chosen on the data, and in three folds, was decided with these in view.
 """
 OTHERS = {
-    item: NaturalSet(package, item, label, "rownames", " ".join(omitted))
+    item: NaturalSet(package, item, label, "rownames", *omitted)
     for package, item, label, *omitted in TABLES
 }
 KINDS = ("8 bags", "k-means", "quantiles", "random 32", "random 8")
@@ -94,7 +94,7 @@ def loaded(data, kind, draw, scaling):
         rows = random.permutation(len(given.labels))[: 2 * MOST]
         return scale(given.X[rows]), np.where(given.labels[rows] > 0, 1, -1), given.bags[rows]
     if data in OTHERS:
-        X, labels, _ = read_natural_set(OTHERS[data])[:3]
+        X, labels = read_natural_set(OTHERS[data])[:2]
     else:
         X, labels = load_real(data, random_state=0, download=False)
     rows = random.permutation(len(labels))[:MOST]
@@ -145,8 +145,8 @@ def judged(X, y, labels, train, test):
     for weight in WEIGHTS:
         mean = (1.0 - weight) * started / units[0] + weight * scores / units[1]
         ends[f"counts and svm, {weight}"] = calibrated(mean)
-    told = LogisticRegression(C=0.1, max_iter=1000).fit(X[train], labels[train])
-    ends["labels"] = told.decision_function(X[test]), told.predict_proba(X[test])[:, 1]
+    supervised = LogisticRegression(C=0.1, max_iter=1000).fit(X[train], labels[train])
+    ends["labels"] = supervised.decision_function(X[test]), supervised.predict_proba(X[test])[:, 1]
     rate = np.mean(labels[train] > 0)
     ends["majority"] = np.full(len(test), rate - 0.5), np.full(len(test), rate)
     return ends
@@ -163,7 +163,7 @@ def cells():
 
 
 def pages():
-    """Means over sets and scalings, in percent but for the log loss: by kind of bags, by part."""
+    """Means over sets and scalings, in percent except the log loss: by kind of bags, by part."""
     rows = pd.read_csv(HERE / "counts.csv")
     rows = rows[rows["method"].isin(SHOWN)].replace({"method": SHOWN})
     parts = [rows["kind"] == "natural", rows["data"].isin(CHOSEN_ON), rows["data"].isin(OTHERS)]
