@@ -11,6 +11,18 @@ from typing import Any
 import propcvx
 from propcvx.errors import InputError, PropCVXError
 
+DESCRIPTION = """Estimate the probability of each person and the rates of groups from the
+proportions of bags, and write them to a folder: the page report.html, tables, and the Python script
+report.py that computes them."""
+
+EXAMPLE = """Example: propcvx report people.csv districts.csv --bag district --proportion voted
+--by age"""
+
+METHODS = """ecological: EcologicalRegression (default), for places and schools; aggregate:
+AggregateLogisticRegression; alter: AlterPropSVM"""
+
+SEED = "seed of random numbers (default: %(default)s)"
+
 INTERRUPTED = 130
 """Exit code of a program ended by Ctrl-C, as shells count it."""
 
@@ -32,11 +44,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = ArgumentParser("propcvx", description=propcvx.__doc__)
     parser.add_argument("--version", action="version", version=f"propcvx {propcvx.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command")
-    summary = "Figure 1 of the paper, and real data: two tables and a picture"
+    summary = "draw Figure 1 of the paper, and compare methods on it and on real data"
     demo = commands.add_parser("demo", help=summary, description=summary)
     add = demo.add_argument
-    add("--output", type=Path, default="propcvx-demo", help="folder for the picture (%(default)s)")
-    add("--seed", type=_seed, default=0, help="seeds all that is random (%(default)s)")
+    output = "folder for the picture (default: %(default)s)"
+    add("--output", type=Path, default="propcvx-demo", help=output)
+    add("--seed", type=_seed, default=0, help=SEED)
     report = add_report(commands)
     options = parser.parse_args(arguments)
     if options.command is None:
@@ -64,26 +77,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def add_report(commands: Any) -> ArgumentParser:
     """Add the command ``report`` with its arguments."""
-    summary = "a page with probabilities, rates of groups and checks, from two tables"
-    report: ArgumentParser = commands.add_parser("report", help=summary, description=summary)
+    summary = "write a page of probabilities, rates of groups and checks from two tables"
+    report: ArgumentParser = commands.add_parser(
+        "report", help=summary, description=DESCRIPTION, epilog=EXAMPLE
+    )
     add = report.add_argument
     add("people", type=Path, help="table with a row for each person: CSV or Parquet")
     add("bags", type=Path, help="table with a row for each bag, such as a district")
-    add("--bag", required=True, metavar="COLUMN", help="ids of bags, in both tables")
+    add("--bag", required=True, metavar="COLUMN", help="column of bag ids, in both tables")
     source = report.add_mutually_exclusive_group(required=True)
-    source.add_argument("--proportion", metavar="COLUMN", help="proportions or percentages")
-    source.add_argument("--count", metavar="COLUMN", help="numbers of positives, with --total")
-    add("--total", metavar="COLUMN", help="numbers of people that --count is a part of")
+    source.add_argument(
+        "--proportion", metavar="COLUMN", help="column of proportions or percentages"
+    )
+    source.add_argument("--count", metavar="COLUMN", help="column of positives (needs --total)")
+    add("--total", metavar="COLUMN", help="column of people, of which --count are positive")
     grouping = "group people by a column, or by a condition such as 'age>60'; may be repeated"
     add("--by", action="append", default=[], metavar="GROUPS", help=grouping)
     omitted = "columns of the model (default: all that vary)"
     add("--features", nargs="+", metavar="COLUMN", help=omitted)
     methods = ("ecological", "aggregate", "alter")
-    add("--method", choices=methods, default="ecological", help="%(default)s by default")
-    add("--sampled", action="store_true", help="people are a sample of their bags")
-    add("--draws", type=int, default=100, help="draws for each interval (%(default)s)")
-    add("--seed", type=_seed, default=0, help="seeds all that is random (%(default)s)")
-    add("--output", type=Path, default=Path("propcvx-report"), help="new folder (%(default)s)")
+    add("--method", choices=methods, default="ecological", help=METHODS)
+    add("--sampled", action="store_true", help="people are a sample: proportions get a tolerance")
+    add("--draws", type=int, default=100, help="draws of each interval, at least 20 (default: 100)")
+    add("--seed", type=_seed, default=0, help=SEED)
+    output = "new folder for the page (default: %(default)s)"
+    add("--output", type=Path, default=Path("propcvx-report"), help=output)
     add("--force", action="store_true", help="write into a folder that exists")
     return report
 

@@ -26,8 +26,18 @@ from propcvx.svm.step import Separator, Step
 def annealing_values(C: float, start: float = 1e-5, delta: float = 0.5) -> list[float]:
     r"""Return the C* of Algorithm 1: :math:`C^* \leftarrow \min\{(1 + \Delta) C^*, C\}`.
 
+    Parameters
+    ----------
+    C : float
+        The last value.
+    start : float, default=1e-5
+        C* before the first increase, divided by C; it is not in the list.
+    delta : float, default=0.5
+        Relative increase :math:`\Delta > 0` of C* at each level.
+
     Examples
     --------
+    >>> from propcvx.alternating import annealing_values
     >>> annealing_values(1.0, start=0.3)
     [0.44999999999999996, 0.6749999999999999, 1.0]
     """
@@ -60,13 +70,11 @@ def alternate(
         The labeling to start from, entries -1 and +1.
     schedule : sequence of float
         The values of C*, see :func:`annealing_values`; ``[C]`` is no annealing.
-    tol : float
-        A repeat loop ends when the objective decreases by less, in units of C, or relative to the
-        objective if that is above C: instances s times as large with C / s^2 and C_p / s^2 are the
-        same problem.
-        The paper's threshold is 1e-4 at any size, which is below the error of a solver where the
-        losses of many instances are summed.
-    max_iter : int
+    tol : float, default=1e-4
+        The rounds at one C* end when the objective decreases by less than ``tol`` times the larger
+        of C and the objective.  The paper's threshold is 1e-4 at any size, which is below the error
+        of a solver where the losses of many instances are summed.
+    max_iter : int, default=100
         Largest number of rounds at one C*.
 
     Yields
@@ -140,9 +148,9 @@ def maximize_likelihood(
         :math:`\lambda \ge 0`.
     solve : callable
         ``solve(program) -> Solution``.
-    tol : float
+    tol : float, default=1e-8
         The loop ends when the objective decreases by less than ``tol`` times one plus its size.
-    max_iter : int
+    max_iter : int, default=1000
         Largest number of rounds.
 
     Yields

@@ -89,7 +89,7 @@ def check_proportion(value: Any, bag: str, *, optional: bool = True) -> float:
     except (TypeError, ValueError):
         number = np.nan
     if not -ROUNDING <= number <= 1.0 + ROUNDING:
-        missing, advice = ", or None where a bag's is not known" if optional else "", ""
+        missing, advice = ", or None if unknown" if optional else "", ""
         if number > 1.0 or isinstance(value, str):
             advice = "; divide percentages by 100, and counts by the size of the bag"
         elif number != number:

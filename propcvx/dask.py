@@ -85,7 +85,7 @@ def _weighted(part: Any, bag: Any, proportion: Any, weight: Any, columns: list[H
     weights = np.ones(len(part)) if weight is None else part[weight].to_numpy(dtype=np.float64)
     X = check_array(part[columns], dtype=np.float64, input_name="frame", ensure_min_samples=0)
     if not (np.isfinite(weights) & (weights > 0.0)).all():
-        raise InputError(f"{weight!r} must have positive numbers; drop rows of weight 0.")
+        raise InputError(f"{weight!r} must have positive numbers. Drop rows of weight 0.")
     rows = DataFrame(np.column_stack([weights[:, None] * X, weights]), part.index)
     extremes = {
         "lowest": part[proportion],
@@ -106,7 +106,7 @@ def sample_bags(
         A row for each instance.
     n_bags : int
         The number of bags; all of them if there are fewer.
-    bag : hashable
+    bag : hashable, default="bag"
         The column of the bag.
     random_state : int, RandomState or None
         Seeds the choice, which depends on the ids of the bags alone.

@@ -26,7 +26,10 @@ FORMATS = {
 
 
 class StopReason(Enum):
-    """Why a loop stopped; ``advice`` is what to try."""
+    """Reason why a method stopped; ``advice`` says what to try.
+
+    The value of a member is its meaning in words.
+    """
 
     SOLVED = "the program was solved"
     CONVERGED = "the objective decreased by less than the tolerance"
@@ -69,7 +72,7 @@ _ADVICE = {
 
 @dataclass(frozen=True)
 class Round:
-    """One round of an iterative method.
+    """Round of an iterative method.
 
     Attributes
     ----------
@@ -106,6 +109,7 @@ class History(Readable, list[Round]):
 
     Examples
     --------
+    >>> from propcvx.history import History, Round, StopReason
     >>> rounds = [
     ...     Round(2.5, "piqp", "optimal", 0.02, C_star=0.1, n_flips=3),
     ...     Round(2.0, "piqp", "optimal", 0.01, C_star=0.1, n_flips=0),
@@ -161,12 +165,16 @@ class FitResult:
     Attributes
     ----------
     labeling : array of shape (n_instances,)
+        Labels -1 and +1; with more than two classes, numbers of classes from 1 on.
     weights : array of shape (rank,), or (rank, n_classes)
         The weights over the features.
     bias : float, or array of shape (n_classes,)
+        The bias, or a bias for each class.
     objective : float
+        Objective value at the end; smaller is better.
     history : History
-    stopped_by : exception or None
+        The rounds and the stop reason.
+    exception : exception or None
         The exception that stopped the method early, if any.
     ill_posed : bool
         Whether the method has warned that the data do not identify the result well.

@@ -126,21 +126,21 @@ _BAGS = {
     "too few proportions": target("proportions", "2 bags", "(1,)", proportions=[0.5]),
     "bag without a proportion": target("without a proportion: ['b']", proportions={"a": 0.5}),
     "proportion without a bag": target("a bag: ['c']", proportions={"a": 0.5, "b": 0, "c": 1}),
-    "bag ids of two types, proportions in an array": target("pass a dict", bags=[1, "a"]),
+    "bag ids of two types, proportions in an array": target("Pass a dict", bags=[1, "a"]),
     "no bags": target("bags", "got an empty sequence", bags=[], proportions=[]),
     "unknown label": target("labels", "got 2 at instance 2", labels=[0, 0, 2, 0, 0, 0, 0, 0]),
     "labels True, False and unknown": target(
         "{True: 1, False: -1}).fillna(0)", labels=pd.Series([True, None] * 4, dtype="boolean")
     ),
-    "shares of classes that do not sum to one": target(
+    "proportions of classes that do not sum to one": target(
         "sum to one", "got 0.9 in bag 'a'", proportions=[[0.5, 0.4, 0.0], [0, 0, 1]]
     ),
     "class in no bag": target("0 in every bag for [1]", proportions=[[1, 0, 0], [0.5, 0, 0.5]]),
     "bags of different classes": target(
-        *("the same classes: one has ['x', 'y'], bag 'b' has {'x': 1.0}", "write 0.0"),
+        *("the same classes: one has ['x', 'y'], bag 'b' has {'x': 1.0}", "Write 0.0"),
         proportions={"a": {"x": 0.5, "y": 0.5}, "b": {"x": 1.0}},
     ),
-    "names of columns that are one": target(
+    "repeated class names": target(
         "classes must be different names", proportions=np.eye(2), classes=["x", "x"]
     ),
     "unknown class as label": target(
@@ -168,7 +168,7 @@ _EACH = {
     **wrong("degree", 0, kernel="poly"),
     **wrong("coef0", np.nan, kernel="poly"),
     **wrong("solver", None, **UNSUPPORTED),
-    "solver that is spelt wrong": fitted(
+    "misspelled solver": fitted(
         "got 'calrabel'", "did you mean 'clarabel'", solver="calrabel", **UNSUPPORTED
     ),
     **wrong("solver_tol", 0),
@@ -320,11 +320,11 @@ def shares_of(*names, error=InputError, **options):
 
 
 _TABLES = {
-    "a DataFrame with one column of shares": target(
+    "a DataFrame with one column of proportions": target(
         "two classes or more", "proportions['share']", proportions=SHARES.to_frame()
     ),
-    "a share for each row": target("set_index(column)", proportions=REGION.map(SHARES)),
-    "NaN for a share that is not known": target(
+    "one proportion per row": target("set_index(column)", proportions=REGION.map(SHARES)),
+    "NaN for an unknown proportion": target(
         ".where(proportions.notna(), None)", proportions=SHARES.where(SHARES > 0.3)
     ),
     "a DataFrame for bags": target("MultiIndex.from_frame(bags)", bags=PEOPLE[["region"]]),
@@ -332,13 +332,13 @@ _TABLES = {
         *("a proportion: [1, 2]", "a bag: ['1', '2']", "read_csv(dtype={column: str})"),
         **{"bags": [1] * 4 + [2] * 4, "proportions": {"1": 0.5, "2": 0.25}},
     ),
-    "NA for a label that is not known": target(
+    "NA for an unknown label": target(
         "got None, NaN or NA", "fillna(0)", labels=pd.Series([1, None] * 4, dtype="Int8")
     ),
-    "labels that are missing, of which shares are taken": Mistake(
-        lambda: bag_proportions([1.0, np.nan] * 4, IDS), ("labels must", "leave out instances")
+    "proportions of missing labels": Mistake(
+        lambda: bag_proportions([1.0, np.nan] * 4, IDS), ("labels must", "Leave out instances")
     ),
-    "a table of means in another order than shares": Mistake(
+    "a table of means in another order than proportions": Mistake(
         lambda: BagMeans(TABLE.groupby(REGION).mean(), SHARES[::-1], [4, 4]),
         ("proportions must", "order of means"),
     ),
@@ -354,10 +354,10 @@ _TABLES = {
         lambda: cross_val_predict(MeanMap(), X, Y, cv=BagKFold(2), method="predict_proba"),
         ("y must", "method='predict'", "propcvx.BagKFold(5).split(X, y)"),
     ),
-    "shares in the order of categories": target(
+    "proportions in the order of categories": target(
         "bags are categories", bags=pd.Categorical(["small", "large"] * 4, ["small", "large"])
     ),
-    "rounded shares of classes": target(
+    "rounded proportions of classes": target(
         "got 0.99 in bag 'a'", "div(proportions.sum(axis=1), axis=0)", proportions=THIRDS
     ),
     "bags in another order than X": Mistake(
@@ -388,13 +388,13 @@ _TABLES = {
 
 MISTAKES: dict[str, dict[str, Mistake]] = {
     "Bags and proportions": _BAGS,
-    "All four methods": _EACH,
+    "All classifiers": _EACH,
     "MeanMap and InvCal": _MEANS,
-    "alter-pSVM, and what others share with it": _ALTER,
+    "alter-pSVM, and parameters of several classifiers": _ALTER,
     "conv-pSVM": _CONV,
     "Bounds": _BOUNDS,
     "Programs": _PROGRAMS,
     "Splits and scores": _SCORES,
     "Tables": _TABLES,
 }
-"""The mistakes by what was wrong, under headings."""
+"""The mistakes under headings."""

@@ -77,7 +77,8 @@ class Bags:
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> import numpy as np
+    >>> from propcvx import Bags, bag_target
     >>> bags = Bags.from_target(bag_target(["a", "a", "b", "b", "b"], {"a": 0.5, "b": 1 / 3}))
     >>> bags.sizes, bags.proportions.round(2)
     (array([2, 3]), array([0.5 , 0.33]))
@@ -110,14 +111,14 @@ class Bags:
         Parameters
         ----------
         y : bag target of shape (n_instances,)
-        table : bool
+        table : bool, default=False
             Whether a target from a table is read with the proportion of each class.  Otherwise it
             must be of two classes, of which the second is positive.
         """
         if not is_bag_target(y):
             raise InputError(
                 f"y must be a bag target with fields {BAG_DTYPE.names}; got dtype "
-                f"{getattr(y, 'dtype', type(y).__name__)}; make one with propcvx.bag_target."
+                f"{getattr(y, 'dtype', type(y).__name__)}. Make one with propcvx.bag_target."
             )
         by_class, names = is_class_target(y), classes_of(y).tolist()
         if len(names) > 2 and not table:
@@ -291,7 +292,7 @@ class Bags:
 
         Examples
         --------
-        >>> from propcvx import bag_target
+        >>> from propcvx import Bags, bag_target
         >>> bags = Bags.from_target(bag_target([0, 0, 0, 0], [0.5], labels=[1, 0, 0, 0]))
         >>> bags.isolate_known_labels().proportions.round(3), bags.isolate_known_labels().index
         (array([0.333, 1.   ]), array([1, 0, 0, 0]))
@@ -433,7 +434,7 @@ def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable,
     ----------
     y : bag target of shape (n_instances,)
         Made by :func:`propcvx.bag_target`.
-    level : float
+    level : float, default=0.95
         Level of the interval, in (0, 1).  From 0.69 on, every bag has a count in it; below,
         ``epsilon`` may be too small for some bags.
 
@@ -445,7 +446,7 @@ def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable,
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> from propcvx import bag_target, sampling_epsilon
     >>> y = bag_target(["a"] * 4 + ["b"] * 100, {"a": 0.5, "b": 0.5})
     >>> {bag: round(width, 3) for bag, width in sampling_epsilon(y).items()}
     {'a': 0.49, 'b': 0.098}

@@ -38,7 +38,7 @@ def check_values(
     bags : Bags
     argument, requirement : str
         The name of the values in messages, and the requirement.
-    values : array of shape (n_bags,), dict or pandas Series
+    values : array of shape (n_bags,), dict or Series
         An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and
         may have other bags too.
     low, high : float
@@ -59,7 +59,7 @@ def check_values(
     if mapping is not None:
         missing = [name for name in names if name not in mapping]
         if missing:
-            raise InputError(f"{argument} must name every bag; got none of {some_of(missing)}.")
+            raise InputError(f"{argument} must name every bag; missing: {some_of(missing)}.")
         listed = [mapping[name] for name in names]
     vector = as_vector(listed, len(codes))
     if vector is None or vector.min() < low or vector.max() > high:
@@ -74,13 +74,12 @@ def epsilons(
 
     Parameters
     ----------
-    bags : Bags
-    epsilon : float, str, array of shape (n_bags,), dict or pandas Series
+    epsilon : float, str, array of shape (n_bags,), dict or Series
         Tolerance of all bags, or of each bag as in :func:`propcvx.bags.counts.check_values`.
         ``"sampling"`` is :func:`propcvx.sampling_epsilon`, and ``"rounding"`` half an instance.
-    high : float
+    high : float, default=1.0
         The largest tolerance that is accepted.
-    words : tuple of str
+    words : tuple of str, default=("sampling",)
         The words that are accepted.
     """
     if isinstance(epsilon, str):
@@ -107,8 +106,7 @@ def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
 
     Parameters
     ----------
-    bags : Bags
-    epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
+    epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or Series, default=0.0
         Tolerance of the proportions, in [0, 1], of all bags or as in
         :func:`propcvx.bags.counts.check_values`.  ``"rounding"`` takes for each bag the nearest
         count that its known labels allow, or both of two equally near counts.  So does any
@@ -200,7 +198,7 @@ def _raise_infeasible(bags: Bags, epsilon: Any, wrong: Mask, counts: Array) -> N
     Parameters
     ----------
     bags : Bags
-    epsilon : float, array of shape (n_bags,), dict or pandas Series
+    epsilon : float, array of shape (n_bags,), dict or Series
         The tolerance.
     wrong : bool array of shape (n_bags,)
     counts : array of shape (n_bags,)

@@ -19,7 +19,7 @@ TIED = 1e-9
 """Difference of errors, and relative difference of scores, below which they are equal."""
 
 MARGIN = 1.0
-"""Least distance of a plane that has all instances on one side, as in an SVM."""
+"""Least distance of a hyperplane that has all instances on one side, as in an SVM."""
 
 
 def bag_error(
@@ -32,7 +32,7 @@ def bag_error(
 
     .. math::
 
-        \frac1T \sum_{k=1}^T |\tilde p_k - p_k|
+        \frac1K \sum_{k=1}^K |\tilde p_k - p_k|
 
     With several classes the difference of a bag is half the sum of the differences of the classes,
     which for two classes is the same.
@@ -46,17 +46,17 @@ def bag_error(
     y_pred : array of shape (n_instances,)
         Predicted labels: an instance is positive where its entry is above 0; with a target from a
         table, names of classes.
-    bag_weights : "uniform" or "size"
-        Whether bags weigh the same, or as many as they have instances, as in the authors' program.
+    bag_weights : "uniform" or "size", default="uniform"
+        Weights of the bags: equal, or their numbers of instances, as in the authors' program.
 
     Returns
     -------
     float
-        In [0, 1].
+        In [0, 1]; 0 is best.
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> from propcvx import bag_error, bag_target
     >>> y = bag_target([0, 0, 1, 1], [0.5, 1.0])
     >>> bag_error(y, [1, -1, 1, -1])
     0.25
@@ -78,7 +78,7 @@ def bag_error(
         )
     if not bags.has_proportion.any():
         raise InputError(
-            "y_true has no bag with a proportion, so labels have no bag error; give the proportion "
+            "y_true has no bag with a proportion, so labels have no bag error. Give the proportion "
             "of one bag at least, or compare the labels that you know with "
             "sklearn.metrics.accuracy_score."
         )
@@ -105,8 +105,8 @@ def bag_r2_score(y_true: NDArray[np.void], y_proba: ArrayLike) -> float:
 
     with :math:`q_k` the mean of the probabilities in bag k, and :math:`\bar p` the proportion of
     positives in all bags.  If single outcomes are noisy, as votes are, this orders methods by
-    accuracy better than :func:`bag_error`, which counts labels: the most probable label of each
-    voter in a state of 40% may be the same.  Use bags that the model was not fitted to.
+    accuracy better than :func:`bag_error`, which counts labels: in a state with 40% positives,
+    the most probable label of every voter can be -1.  Use bags that the model was not fitted to.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def bag_r2_score(y_true: NDArray[np.void], y_proba: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> from propcvx import bag_r2_score, bag_target
     >>> y = bag_target([0, 0, 1, 1], [0.5, 1.0])
     >>> bag_r2_score(y, [0.6, 0.4, 0.9, 0.9])
     0.92
@@ -137,7 +137,7 @@ def bag_r2_score(y_true: NDArray[np.void], y_proba: ArrayLike) -> float:
     if not np.ptp(p_true, axis=0).any():
         raise InputError(
             f"y_true must have bags of two different proportions at least; got {len(p_true)} of "
-            f"{p_true[0, -1]:g}; hold out more bags at a time, or use bag_deviance."
+            f"{p_true[0, -1]:g}. Hold out more bags at a time, or use bag_deviance."
         )
     return float(r2_score(p_true, p_pred, sample_weight=sizes, multioutput="variance_weighted"))
 
@@ -165,7 +165,7 @@ def bag_correlation(y_true: NDArray[np.void], y_proba: ArrayLike) -> float:
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> from propcvx import bag_correlation, bag_target
     >>> y = bag_target([0, 0, 1, 1], [0.5, 1.0])
     >>> bag_correlation(y, [0.1, 0.2, 0.4, 0.4])
     1.0
@@ -202,11 +202,12 @@ def bag_deviance(y_true: NDArray[np.void], y_proba: ArrayLike) -> float:
     Returns
     -------
     float
-        0 if all proportions are matched, and infinite if a class that occurs has probability 0.
+        At least 0, which is best: all proportions are matched.  Infinite if a class that occurs has
+        probability 0.
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> from propcvx import bag_deviance, bag_target
     >>> y = bag_target([0, 0, 1, 1], [0.5, 1.0])
     >>> bag_deviance(y, [0.6, 0.4, 0.9, 0.9])
     0.1054
@@ -216,12 +217,12 @@ def bag_deviance(y_true: NDArray[np.void], y_proba: ArrayLike) -> float:
 
 
 bag_r2_scorer = make_scorer(bag_r2_score, response_method="predict_proba")
-"""Scorer for ``scoring=``: :func:`bag_r2_score` of calibrated probabilities."""
+"""Scorer for ``scoring=``: :func:`bag_r2_score` of ``predict_proba``."""
 
 neg_bag_deviance_scorer = make_scorer(
     bag_deviance, greater_is_better=False, response_method="predict_proba"
 )
-"""Scorer for ``scoring=``: minus :func:`bag_deviance` of calibrated probabilities."""
+"""Scorer for ``scoring=``: minus :func:`bag_deviance` of ``predict_proba``."""
 
 
 def _true_and_predicted(
@@ -250,7 +251,7 @@ def _true_and_predicted(
 
 def _bags_of(y_true: Any) -> Bags:
     if not is_bag_target(y_true):
-        raise InputError("y_true must be a bag target; make one with propcvx.bag_target.")
+        raise InputError("y_true must be a bag target. Make one with propcvx.bag_target.")
     return Bags.from_target(y_true, table=True)
 
 

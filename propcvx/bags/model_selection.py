@@ -25,23 +25,24 @@ class BagKFold(BaseCrossValidator):
     """K folds of whole bags.
 
     Bags are assigned to folds in random order, larger bags first, each to the fold with the fewest
-    instances so far, so that folds are about equal in size.  Sizes count by powers of two: bags of
-    32 to 63 are in random order among themselves.  Bags without a proportion are assigned after the
-    others, so that each fold has a bag with a proportion.  If bags overlap, the folds are whole
-    bags of the first grouping.  They split bags of the other groupings, whose proportions then hold
-    approximately, and the fit issues a :class:`~propcvx.errors.SplitBagWarning`.
+    instances so far, so that folds are about equal in size.  Bags whose sizes are within the same
+    power of two, such as 32 to 63, are in random order among themselves.  Bags without a proportion
+    are assigned after the others, so that each fold has a bag with a proportion.  If bags overlap,
+    the folds are whole bags of the first grouping.  They split bags of the other groupings, whose
+    proportions then hold approximately, and the fit issues a
+    :class:`~propcvx.errors.SplitBagWarning`.
 
     Parameters
     ----------
-    n_splits : int
+    n_splits : int, default=5
         Number of folds, at least 2 and at most the number of bags, or of those with a proportion
         where there are any.
     random_state : int, RandomState or None
-        Seeds the order in which bags are dealt.
+        Seeds the order in which bags are assigned.
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> from propcvx import BagKFold, bag_target
     >>> y = bag_target([0, 0, 1, 1, 2, 3], [0.5, 0.0, 1.0, 1.0])
     >>> [test.tolist() for _, test in BagKFold(2, random_state=0).split(y, y)]
     [[2, 3, 4], [0, 1, 5]]
@@ -83,17 +84,17 @@ class RepeatedBagKFold(BagKFold):
 
     Parameters
     ----------
-    n_splits : int
+    n_splits : int, default=5
         Number of folds, at least 2 and at most the number of bags, or of those with a proportion
         where there are any.
-    n_repeats : int
+    n_repeats : int, default=10
         Number of times, at least 1.
     random_state : int, RandomState or None
-        Seeds the order in which bags are dealt.
+        Seeds the order in which bags are assigned.
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> from propcvx import RepeatedBagKFold, bag_target
     >>> y = bag_target([0, 0, 1, 1, 2, 3], [0.5, 0.0, 1.0, 1.0])
     >>> len(list(RepeatedBagKFold(2, n_repeats=2, random_state=0).split(y, y)))
     4
@@ -118,17 +119,17 @@ class BagShuffleSplit(BagKFold):
 
     Parameters
     ----------
-    n_splits : int
+    n_splits : int, default=10
         Number of splits, at least 1.
-    test_size : float
+    test_size : float, default=0.2
         Fraction of the bags held out, in (0, 1].  At least one bag is held out, and at least one is
-        not; so it is for the bags with a proportion, if there are any.
+        not; the same holds among the bags with a proportion, if there are any.
     random_state : int, RandomState or None
         Seeds the choice of bags.
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> from propcvx import BagShuffleSplit, bag_target
     >>> y = bag_target([0, 0, 1, 1, 2, 3], [0.5, 0.0, 1.0, 1.0])
     >>> [len(test) for _, test in BagShuffleSplit(2, test_size=0.5, random_state=0).split(y, y)]
     [2, 3]
@@ -191,7 +192,7 @@ def deal_bags(
         raise InputError(
             f"n_splits must be at most the number of bags with a proportion "
             f"({has_proportion.sum()} of {len(sizes)} bags), as a fold without one has no score; "
-            f"got {n_splits}; use fewer splits, or give more proportions."
+            f"got {n_splits}. Use fewer splits, or give more proportions."
         )
     shuffled = check_random_state(random_state).permutation(len(sizes))
     doublings = np.floor(np.log2(sizes[shuffled]))
@@ -223,7 +224,7 @@ def _warn_if_few(n_bags: int, n_held_out: int) -> None:
     if n_held_out < FEW_BAGS:
         warn(
             f"a split holds out {n_held_out} of the {n_bags} bags, too few for a reliable score by "
-            "bag error; use fewer splits, or RepeatedBagKFold and its mean.",
+            "bag error. Use fewer splits, or RepeatedBagKFold and its mean.",
             FewBagsWarning,
         )
 

@@ -95,7 +95,7 @@ def bag_target(
         The id of the bag of each instance: any hashable value.  An instance is in one bag; join
         several groupings of the same instances as tables of means, see
         :meth:`propcvx.BagMeans.concat`.
-    proportions : array of shape (n_bags,), dict or pandas Series
+    proportions : array of shape (n_bags,), dict or Series
         Proportion of positive instances of each bag, in [0, 1], or, with two classes, None if it is
         not known.  An array is in the order of the sorted bag ids, which categories must have too;
         a dict or Series is keyed by bag id.  For several classes, a table with a row of proportions
@@ -125,6 +125,7 @@ def bag_target(
 
     Examples
     --------
+    >>> from propcvx import bag_target
     >>> y = bag_target(["a", "a", "b", "b"], {"a": 0.5, "b": 1.0})
     >>> y["proportion"]
     array([0.5, 0.5, 1. , 1. ])
@@ -176,7 +177,7 @@ def _matched(
     if missing or unused:
         raise InputError(
             f"proportions and bags must name the same ids; bags without a proportion: "
-            f"{some_of(missing)}; proportions without a bag: {some_of(unused)}; "
+            f"{some_of(missing)}; proportions without a bag: {some_of(unused)}. "
             f"{_OTHER_IDS}"
             f"{_OF_ROWS if len(ids) < len(mapping) == len(codes) else ''}."
         )
@@ -191,15 +192,15 @@ def _matched(
 
 
 _OF_ROWS = (
-    "; if each row has the proportion of its bag, "
-    "pandas.Series(proportions).groupby(list(bags)).first() has one per bag"
+    ". If each row has the proportion of its bag, pass "
+    "pandas.Series(proportions).groupby(list(bags)).first()"
 )
 """Advice if there are as many proportions as instances."""
 
 _OTHER_IDS = (
-    "write None for a proportion that is not known, and leave out those of other bags. Of a Series "
-    "or DataFrame the index has the ids, where set_index(column) puts them; 7, '7' and '007' are "
-    "three ids, which read_csv(dtype={column: str}) reads as written"
+    "Ids are the keys of a dict or the index of a Series or DataFrame (set_index(column)); 7, '7' "
+    "and '007' differ, so read both files with read_csv(dtype={column: str}). Write None for an "
+    "unknown proportion"
 )
 """Advice if bags, or proportions, are missing."""
 
@@ -254,7 +255,7 @@ def _class_proportions(ids: Sequence[Hashable], rows: Sequence[Any]) -> tuple[Ar
         if not isinstance(row, Mapping) or set(row) != set(names):
             raise InputError(
                 f"proportions must have for every bag the same classes: one has {names}, "
-                f"bag {bag!r} has {row!r}; write 0.0 where a class is not in a bag, and leave out "
+                f"bag {bag!r} has {row!r}. Write 0.0 where a class is not in a bag, and leave out "
                 "the instances of a bag whose proportions are not known."
             )
         cells = {f"{bag!r}, class {name!r}": row[name] for name in names}
@@ -283,7 +284,7 @@ def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
         if not keyed:
             raise InputError(
                 "bags have ids that cannot be sorted, so proportions cannot be an array in "
-                "sorted-id order; pass a dict keyed by bag id."
+                "sorted-id order. Pass a dict keyed by bag id."
             ) from error
     position = {bag: k for k, bag in enumerate(distinct)}
     dtype: Any = getattr(bags, "dtype", None)
@@ -291,7 +292,7 @@ def encode_ids(bags: Any, keyed: bool) -> tuple[list[Hashable], Indices]:
     if not keyed and [bag for bag in categories if bag in position] != distinct:
         raise InputError(
             "bags are categories, whose order is not that of the sorted ids, so proportions cannot "
-            "be an array; pass a dict or a Series keyed by bag id."
+            "be an array. Pass a dict or a Series keyed by bag id."
         )
     return distinct, np.fromiter(map(position.__getitem__, members), np.intp, len(members))
 
@@ -308,9 +309,9 @@ def _list_ids(bags: Any) -> tuple[list[Any], list[Any]]:
         several = [member for member in members if not isinstance(member, Hashable)]
         if several:
             raise InputError(
-                f"bags must have one bag id for each instance; got {several[0]!r:.200}; bags are "
-                "not lists of their instances. Join several groupings of the same instances as "
-                "tables of means: fit_means(model, BagMeans.concat([...]))."
+                f"bags must have one bag id for each instance; got {several[0]!r:.200}. Pass "
+                "an id per instance, not lists of instances; to use several groupings of the same "
+                "instances, call fit_means(model, BagMeans.concat([...]))."
             )
         distinct = list(dict.fromkeys(members))
     except TypeError as error:
@@ -320,7 +321,7 @@ def _list_ids(bags: Any) -> tuple[list[Any], list[Any]]:
     if not members:
         raise InputError("bags must name the bag of each instance; got an empty sequence.")
     if any(map(_is_missing, distinct)):
-        raise InputError("bags must not contain None or NaN; give every instance a bag id.")
+        raise InputError("bags must not contain None or NaN. Give every instance a bag id.")
     return members, distinct
 
 
@@ -338,8 +339,8 @@ def as_mapping(argument: str, values: Any) -> Mapping[Hashable, Any] | None:
     if hasattr(values, "to_dict"):
         if not values.index.is_unique:
             raise InputError(
-                f"{argument} must have one entry per bag id; got repeated ids; if the entries of "
-                "an id are equal, .groupby(level=0).first() has one of each."
+                f"{argument} must have one entry per bag id; got repeated ids. If the entries of "
+                "an id are equal, pass .groupby(level=0).first()."
             )
         items = values.items()  # to_dict has None for pandas.NA
         return {bag: x.item() if isinstance(x, np.generic) else x for bag, x in items}
@@ -424,6 +425,7 @@ def bag_proportions(
 
     Examples
     --------
+    >>> from propcvx import bag_proportions
     >>> bag_proportions([1, -1, 1, 1], ["a", "a", "b", "b"])
     {'a': 0.5, 'b': 1.0}
     >>> bag_proportions(["x", "z", "x", "y"], ["a", "a", "b", "b"])
@@ -435,7 +437,7 @@ def bag_proportions(
     if any(map(_is_missing, values)) or (numbers is None and not has_names):
         raise InputError(
             "labels must be a finite number for each instance, above 0 where it is positive, or "
-            f"the name of its class; got {labels!r:.200}; leave out instances without a label."
+            f"the name of its class; got {labels!r:.200}. Leave out instances without a label."
         )
     if not has_names:
         return _proportions(np.asarray(numbers) > 0.0, bags)
@@ -480,7 +482,7 @@ def binary_target(y: NDArray[np.void], name: Hashable) -> NDArray[np.void]:
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> from propcvx import bag_target, binary_target
     >>> y = bag_target([0, 1, 1], [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]], classes=["x", "y", "z"])
     >>> binary_target(y, "z")["proportion"]
     array([0. , 0.5, 0.5])

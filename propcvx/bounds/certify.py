@@ -86,19 +86,20 @@ def certify(
         Instances; the square Gram matrix for ``kernel="precomputed"``.
     y : bag target of shape (n_instances,)
         Made by :func:`propcvx.bag_target`.
-    C : float
-        Weight of the hinge loss.
-    epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
+    C : float, default=1.0
+        Weight of the hinge loss; a number, not ``"scale"``.
+    epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or Series, default=0.0
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
     C_p : float, optional
         Weight of the proportion loss: the loss form, in which ``epsilon`` is not used.
-    proportion_loss : str or ProportionLoss
-        ``"absolute"`` or ``"squared"``, or a loss of your own.
-    bag_weights : "uniform", "size", array of shape (n_bags,), dict or pandas Series
-        Factor of ``C_p`` for each bag, as in :class:`propcvx.AlterPropSVM`.
+    proportion_loss : str or ProportionLoss, default="absolute"
+        A name in ``PROPORTION_LOSSES`` or a loss of your own that is not negative.
+    bag_weights : "uniform", "size", array of shape (n_bags,), dict or Series, default="uniform"
+        Factor of ``C_p`` for each bag, as in :class:`propcvx.AlterPropSVM`, whose default is
+        ``"size"``.
     kernel, gamma, degree, coef0, intercept
         As in :class:`propcvx.ConvPropSVM`.
-    bounds : "auto", str, object, or sequence of these
+    bounds : "auto", str, object, or sequence of these, default="auto"
         Bounds, computed in this order.  Names in ``propcvx.bounds.BOUNDS``: ``"enumeration"``,
         ``"bag_moments"`` and ``"branch_and_bound"``, which begins with ``"bag_moments"``.
         ``"auto"`` is branch and bound, after enumeration if there are few labelings.  A relaxation
@@ -108,15 +109,15 @@ def certify(
         :class:`propcvx.bounds.Bound` of your own.
     init : array of shape (n_instances,), optional
         A labeling of -1 and +1 to begin the search with, such as the one of an earlier result.
-    time_limit : float
+    time_limit : float, default=60.0
         Seconds after which the search ends; the result is the interval that is proved by then.
-    tol : float
+    tol : float, default=1e-4
         Relative gap at which a labeling counts as proved optimal.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=0
         Seed of the search for labelings.
     callback : callable
         Called with a :class:`propcvx.bounds.Event` at each improvement of the interval.
-    verbose : bool
+    verbose : bool, default=False
         Show progress.
 
     Returns

@@ -24,7 +24,7 @@ class OutOfTimeError(Exception):
 
 @dataclass(frozen=True)
 class Event:
-    """One improvement of the interval.
+    """Improvement of a certified interval.
 
     Attributes
     ----------
@@ -44,15 +44,16 @@ class Event:
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """The outcome of one node of the branch-and-bound tree.
+    """Outcome of a node of the branch-and-bound tree.
 
     Attributes
     ----------
     index, parent : int
         Nodes are numbered in the order in which they are made; the root's parent is -1.
     depth : int
+        Number of branches above the node; 0 for the root.
     lower : float
-        A lower bound on the labelings of the node.
+        A lower bound on the values of the labelings of the node.
     status : str
         ``"branched"``, ``"closed"``, ``"listed"`` if one block is left, so that the value of each
         of its labelings is known, or ``"open"`` if it was not needed any more.
@@ -73,7 +74,7 @@ class NodeRecord:
 
 @dataclass(eq=False)
 class Interval:
-    """The current interval.
+    """Interval around the optimal value that bounds and searches narrow (state of ``certify``).
 
     Attributes
     ----------
@@ -87,8 +88,18 @@ class Interval:
         Turns a lower bound for the factor of a Gram matrix into one for the Gram matrix itself.
     progress : tqdm
         Counter of finished nodes; by default hidden.
-    lower, upper, labeling
-        The bounds and the best labeling so far; the labeling is None before there is any.
+    lower, upper : float
+        The bounds so far.
+    labeling : array of shape (n_instances,) or None
+        The best labeling so far.
+    prover : str
+        Name of the bound that proved ``lower``.
+    events : list of Event
+        Every improvement so far.
+    nodes : list of NodeRecord
+        The finished nodes of branch and bound.
+    started : float
+        Start on the clock ``time.perf_counter``.
     """
 
     tol: float
@@ -167,8 +178,9 @@ class CertifiedInterval(Bounds):
         Bounds on the optimal value, with rounding errors included; ``labeling`` has the value
         ``upper``.
     is_optimal : bool
-        Whether the gap is at most ``tol``.  This concerns the program, not accuracy: incorrect
-        labelings often have a smaller objective value than the true labeling.
+        Whether the relative gap, (upper - lower) / upper, is at most ``tol``.  This concerns the
+        program, not accuracy: incorrect labelings often have a smaller objective value than the
+        true labeling.
     labeling : array of shape (n_instances,)
         The best labeling that is known, from -1 and +1.
     history : tuple of Event

@@ -28,7 +28,7 @@ descents that begin in random directions, then of descents that begin with hops.
 
 @dataclass(frozen=True, eq=False)
 class SwapSearch:
-    """Local search over labelings of a problem, which offers every labeling to the interval.
+    """Local search over labelings of a problem, which passes each labeling to an `Interval`.
 
     Attributes
     ----------
@@ -36,8 +36,8 @@ class SwapSearch:
     interval : Interval
     svm : LabelingSVM
         The SVM of the problem's features and C.
-    known : dict
-        Labelings and their SVMs, which searches with the same ``svm`` can share.
+    separators : dict
+        SVMs by labeling, which searches with the same ``svm`` can share.
     """
 
     problem: LabelingProblem

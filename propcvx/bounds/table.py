@@ -112,8 +112,8 @@ def relaxation_bound(name: str, relaxation: Any) -> Bound:
             check_result(source, current, problem.feasible)
             if current.loss != "hinge":
                 raise InputError(
-                    f"it bounds the {current.loss} loss; an interval is of the hinge loss, as for "
-                    "'lifted' and 'cutting_planes'."
+                    f"it must bound the hinge loss; got the {current.loss} loss. Pass a relaxation "
+                    "such as 'lifted' or 'cutting_planes'."
                 )
             interval.prove(name, current.lower + problem.least_cost)
             if current.history.stop_reason is None or current.history[-1].status != OPTIMAL:

@@ -68,7 +68,7 @@ def make_two_bags(bag_size: int = 100, random_state: Any = None) -> BaggedData:
 
     Parameters
     ----------
-    bag_size : int
+    bag_size : int, default=100
         Instances in each bag, a multiple of 5.
     random_state : int, RandomState or None
         Seeds the points.
@@ -80,6 +80,7 @@ def make_two_bags(bag_size: int = 100, random_state: Any = None) -> BaggedData:
 
     Examples
     --------
+    >>> from propcvx.datasets import make_two_bags
     >>> X, labels, bags, proportions = make_two_bags(random_state=0)
     >>> proportions
     {0: 0.6, 1: 0.4}
@@ -121,6 +122,8 @@ def random_bags(labels: ArrayLike, bag_size: int, random_state: Any = None) -> I
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.datasets import random_bags
     >>> np.bincount(random_bags([1, -1, 1, -1, 1], bag_size=2, random_state=0))
     array([2, 2, 1])
     """
@@ -150,6 +153,7 @@ def bags_by_feature(values: ArrayLike, bag_size: int, random_state: Any = None) 
 
     Examples
     --------
+    >>> from propcvx.datasets import bags_by_feature
     >>> bags_by_feature([0.3, 0.1, 0.4, 0.2], bag_size=2)
     array([1, 0, 1, 0])
     """
@@ -178,6 +182,7 @@ def bags_by_cluster(X: ArrayLike, n_bags: int, random_state: Any = None) -> Indi
 
     Examples
     --------
+    >>> from propcvx.datasets import bags_by_cluster
     >>> bags = bags_by_cluster([[0.0], [0.1], [9.0], [9.1]], n_bags=2, random_state=0)
     >>> bool(bags[0] == bags[1]), bool(bags[0] == bags[2])
     (True, False)
@@ -208,7 +213,8 @@ def equal_proportion_bags(
 
     Examples
     --------
-    >>> from propcvx.datasets import bag_proportions
+    >>> import numpy as np
+    >>> from propcvx.datasets import bag_proportions, equal_proportion_bags
     >>> labels = np.repeat([1, -1], [8, 12])
     >>> chosen, bags = equal_proportion_bags(labels, 5, random_state=0)
     >>> bag_proportions(labels[chosen], bags)

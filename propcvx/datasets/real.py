@@ -65,15 +65,23 @@ def load_real(
     Parameters
     ----------
     name : str
-        A name in ``REAL_SETS``; or, for a set with several classes, ``name-k``: class k as +1
-        against an equal number of random instances of the others, as in Section 6.2 of the paper,
-        or against all others if they are fewer, as with ``dna-3``.
+        heart, heart-c, colic, vote, breast-cancer, australian, credit-a, breast-w, a1a, dna,
+        satimage, cod-rna.t, contraception, trump-2016, guatemala-prenatal or ballots; or, for a set
+        with several classes, ``name-k``: class k as +1 against an equal number of random instances
+        of the others, as in Section 6.2 of the paper, or against all others if they are fewer, as
+        with ``dna-3``.
     data_home : path, optional
         The folder of the published files, see :func:`propcvx.datasets.files.data_folder`.
     random_state : int, RandomState or None
         Seeds the choice of the negatives.
-    download : bool
+    download : bool, default=True
         Whether a file that is not in the folder is fetched into it.
+
+    Returns
+    -------
+    LabeledData
+        The named tuple ``(X, y)``: instances scaled to [-1, 1], and labels -1 and +1, or numbers
+        of classes.
 
     Raises
     ------
@@ -113,6 +121,11 @@ def load_contraception(*, data_home: Any = None, download: bool = True) -> Bagge
     ----------
     data_home, download
         See :func:`load_real`.
+
+    Returns
+    -------
+    BaggedData
+        The named tuple ``(X, labels, bags, proportions)``.
     """
     return _in_given_bags("contraception", data_home, download)
 
@@ -132,6 +145,11 @@ def load_trump_2016(*, data_home: Any = None, download: bool = True) -> BaggedDa
     ----------
     data_home, download
         See :func:`load_real`.
+
+    Returns
+    -------
+    BaggedData
+        The named tuple ``(X, labels, bags, proportions)``.
     """
     return _in_given_bags("trump-2016", data_home, download)
 
@@ -146,6 +164,11 @@ def load_guatemala_prenatal(*, data_home: Any = None, download: bool = True) -> 
     ----------
     data_home, download
         See :func:`load_real`.
+
+    Returns
+    -------
+    BaggedData
+        The named tuple ``(X, labels, bags, proportions)``.
     """
     return _in_given_bags("guatemala-prenatal", data_home, download)
 
@@ -160,12 +183,17 @@ def load_ballots(
 
     Parameters
     ----------
-    bag_columns : tuple of str
+    bag_columns : tuple of str, default=("cd", "voteday", "v_SOL", "v_TAX")
         Columns that define the bags: the congressional district ``cd``, the day of voting
         ``voteday``, and contests ``v_EDU, v_TRS, v_USS, v_SHF, v_CLR, v_TAX, v_SOL, v_USH``,
         which are then no features.
     data_home, download
         See :func:`load_real`.
+
+    Returns
+    -------
+    BaggedData
+        The named tuple ``(X, labels, bags, proportions)``.
     """
     table = _table("ballots", data_home, download)
     columns = [name for name in table if name in ("cd", "voteday") or name.startswith("v_")]

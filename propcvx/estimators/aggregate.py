@@ -60,7 +60,7 @@ Likelihoods = Sequence[CountLikelihood]
 
 @dataclass(eq=False, repr=False)
 class AggregateLogisticRegression(OneProgramClassifier):
-    r"""Logistic regression by the likelihood of what is observed, the counts of bags.
+    r"""Logistic regression fitted by the likelihood of the number of positives in each bag.
 
     The labels :math:`t_i \in \{0, 1\}` are independent, with
     :math:`P(t_i = 1) = 1 / (1 + e^{-s_i})` and :math:`s_i = w^\top x_i + b`.  The number of
@@ -71,18 +71,18 @@ class AggregateLogisticRegression(OneProgramClassifier):
         \max_{w, b} \sum_k \omega_k \log P(l_k \le \textstyle\sum_{i \in k} t_i \le u_k)
         - \frac{\rho s^2}{2} \|w\|^2
 
-    where :math:`l_k` to :math:`u_k` are the counts that the proportion of bag k allows (Prentice
-    and Sheppard 1995; Sun, Sheldon and O'Connor 2017), :math:`s^2` is the total variance of the
+    where :math:`l_k` to :math:`u_k` are the counts that the proportion of bag k allows [1]_
+    [2]_, :math:`s^2` is the total variance of the
     instances, and :math:`\omega_k = 1`.  The probabilities are exact in bags of any size.  A method
     that sees only the means of bags ignores the variance of a count, which has most of the
     information where bags are random or few.  The objective is not concave: the fit is the larger
-    of two local maxima, see :func:`maximize_directly`.
+    of two local maxima: L-BFGS climbs from two starts if there are at most 1,000 bags.
 
     The scale and the origin of the features change no prediction.  With a ``sample_weight``,
     :math:`\omega_k` is the mean weight of the instances of bag k, so that in the likelihood a bag
     with a mean weight of two counts as two bags.  This assumes that inside a bag the weights do not
-    depend on the label.  A known label is a bag of one, and the rest of its bag has the rest of the
-    count.  Bags without a proportion have no term.
+    depend on the label.  A known label is a singleton bag, and the rest of its bag has the rest of
+    the count.  Bags without a proportion have no term.
 
     With more than two classes, the probabilities are the softmax of a score for each class, and the
     likelihood of the counts of each class is exact, see
@@ -90,36 +90,36 @@ class AggregateLogisticRegression(OneProgramClassifier):
 
     Parameters
     ----------
-    ridge : float or "held-out"
+    ridge : float or "held-out", default="held-out"
         Strength :math:`\rho > 0` of the ridge in units of the total variance :math:`s^2` of the
         instances in the features of the kernel.  Larger values give smaller weights.
-        ``"held-out"`` chooses from 0.03, 0.1, 0.3 and 1, see :func:`choose_ridge`; with fewer than
-        eight bags it is 0.1.
-    epsilon : "rounding", "sampling", float, array of shape (n_bags,), dict or pandas Series
+        ``"held-out"`` takes the value of 0.03, 0.1, 0.3 and 1 with the largest likelihood of
+        held-out bags, in three folds of whole bags; with fewer than eight bags it is 0.1.
+    epsilon : float, str, array of shape (n_bags,), dict or Series, default="rounding"
         Tolerance of the proportions, which gives the counts :math:`l_k` to :math:`u_k`.
         ``"rounding"`` takes the count nearest to a proportion, ``"sampling"`` is
         :func:`propcvx.sampling_epsilon`.
-    tol : float
+    tol : float, default=1e-12
         Improvement of the objective by an iteration, relative to the objective, below which the fit
         ends.
-    max_iter : int
+    max_iter : int, default=1000
         Largest number of iterations.
-    kernel : str or callable
+    kernel : str or callable, default="linear"
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.svm.kernels.Kernel`.
-    gamma : float or "scale"
+    gamma : float or "scale", default="scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
-    degree : int
+    degree : int, default=3
         Degree of ``"poly"``.
-    coef0 : float
+    coef0 : float, default=1.0
         Constant of ``"poly"``.
-    solver : str, Solver or sequence
+    solver : str, Solver or sequence, default="auto"
         ``"auto"`` is SciPy's L-BFGS on the likelihood.  With two classes and a solver of
         exponential cone programs the fit alternates between expected labels and the program
         :func:`propcvx.programs.soft_logistic_regression`
         (:func:`propcvx.alternating.maximize_likelihood`): this ends at the same
         maximum in most problems, and takes ten to a hundred times as long.
-    solver_tol : float
+    solver_tol : float, default=1e-8
         Tolerance of that solver.
     solver_options : dict or None
         Options of the solver, passed on unchanged.
@@ -127,10 +127,11 @@ class AggregateLogisticRegression(OneProgramClassifier):
     Attributes
     ----------
     covariance_ : array of shape (n_features + 1, n_features + 1) or None
-        Covariance of the weights and the bias, from which :meth:`sample_probabilities` draws.  None
-        with more than two classes or 500 columns, with a kernel, and if all proportions are equal.
+        Covariance of the weights and the bias (a sandwich estimate), from which
+        :meth:`sample_probabilities` draws.  None if there are more than two classes, more than 500
+        columns or another kernel than the linear one, or if all proportions are equal.
     ridge_ : float
-        Strength of the ridge.
+        The strength :math:`\rho` that was used.
     objective_ : float
         Minus the penalized log-likelihood.
     history_ : History
@@ -140,8 +141,8 @@ class AggregateLogisticRegression(OneProgramClassifier):
     stop_reason_ : StopReason
         Why the iterations stopped.
     transduction_ : array of shape (n_instances,)
-        Predicted labels -1, +1 of the training instances; with more than two classes, positions
-        in ``classes_``.
+        Predicted labels of the training instances, from ``classes_``; known labels of several
+        classes are kept.
     coef_ : array of shape (1, n_features)
         Weights, for the linear kernel; a row for each of more than two classes.
     dual_coef_ : array of shape (1, n_instances)
@@ -151,9 +152,23 @@ class AggregateLogisticRegression(OneProgramClassifier):
     classes_ : array of shape (n_classes,)
         Labels; ``[-1, 1]`` for bags of two classes.
 
+    See Also
+    --------
+    propcvx.EcologicalRegression : Use only the means of bags, with other intervals.
+    propcvx.AlterPropSVM : Estimate labels and a separator together.
+    propcvx.group_rates : Estimate rates of groups from the fit.
+
+    References
+    ----------
+    .. [1] R. L. Prentice and L. Sheppard. Aggregate data studies of disease risk factors.
+       Biometrika, 82(1):113-125, 1995.
+    .. [2] T. Sun, D. Sheldon and B. O'Connor. A probabilistic approach for learning with label
+       proportions applied to the US presidential election. ICDM, pages 445-454, 2017.
+
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> import numpy as np
+    >>> from propcvx import AggregateLogisticRegression, bag_target
     >>> X = np.array([[2, 1], [1, 2], [-1, -1], [1, 0], [-1, 0], [-2, -1]])
     >>> y = bag_target([0, 0, 0, 1, 1, 1], [2 / 3, 1 / 3])
     >>> fitted = AggregateLogisticRegression().fit(X, y)
@@ -232,7 +247,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
             self.covariance_ = back @ covariance @ back.T
 
     def predict_proba(self, X: Any) -> Array:
-        """Probability of each class by the model, without a calibration.
+        """Compute the probability of each class by the model, without a calibration.
 
         With more than two classes, it is the softmax of the scores.
 
@@ -251,9 +266,10 @@ class AggregateLogisticRegression(OneProgramClassifier):
 
     @available_if(lambda model: getattr(model, "covariance_", None) is not None)
     def sample_probabilities(self, X: Any, random_state: Seed = None) -> Array:
-        """Probabilities of positives by a plane that is drawn around the fit.
+        """Draw a hyperplane around the fit and return its probabilities of positives.
 
-        The plane is normal, with the covariance ``covariance_``, see :func:`sandwich_covariance`.
+        Weights and bias are drawn from the normal distribution with the fit as mean and the
+        covariance ``covariance_``.
 
         Parameters
         ----------

@@ -35,12 +35,12 @@ RATIO = 10.0
 
 @dataclass(eq=False, repr=False)
 class AlterPropSVM(BagClassifier):
-    r"""alter-pSVM (Algorithm 1): pSVM by alternating optimization, eq:pSVM_2.
+    r"""alter-pSVM: SVM for label proportions that alternates between labels and separator.
 
-    The algorithm alternates between the SVM for fixed labels and the best labels for a fixed
-    separator (Propositions 1 and 2).  With annealing, the weight C* of the losses rises to C
-    meanwhile.  Of several starts, the one with the smallest final objective wins.  The result is a
-    local minimum.
+    It is Algorithm 1 of the paper [1]_, which minimizes eq:pSVM_2.  It alternates between the SVM
+    for fixed labels and the best labels for a fixed separator (Propositions 1 and 2).  With
+    annealing, the weight C* of the losses rises to C meanwhile.  Of several starts, the one with
+    the smallest final objective wins.  The result is a local minimum.
 
     A ``sample_weight`` :math:`c_i` multiplies the loss of instance i, in addition to the weights of
     the ``instance_loss``, if it has weights; the number of positives in a bag counts every instance
@@ -48,63 +48,69 @@ class AlterPropSVM(BagClassifier):
 
     Parameters
     ----------
-    C : float or "scale"
+    C : float or "scale", default="scale"
         Weight of the hinge loss of an instance.  ``"scale"`` is :math:`0.2 / s^2`, with :math:`s^2`
-        the total variance of the instances in the features of the kernel.
-    C_p : float or "scale"
+        the total variance of the instances in the features of the kernel.  Larger values allow
+        fewer errors on the estimated labels and regularize less.
+    C_p : float or "scale", default="scale"
         Weight of the proportion loss of a bag.  By default it is multiplied by the number of
         instances of the bag (see ``bag_weights``): one positive too many or too few then costs C_p
         in a bag of any size, while changing the label of an instance inside the margin changes its
         hinge loss by at most 2C.  ``"scale"`` is 10 C times the mean ``sample_weight``, which keeps
-        the counts nearly fixed; choose a smaller value if the proportions are uncertain.
-    kernel : str or callable
+        the counts nearly fixed.  Larger values fit the proportions more closely; choose a smaller
+        value if the proportions are uncertain.
+    kernel : str or callable, default="linear"
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.svm.kernels.Kernel`.
-    gamma : float or "scale"
+    gamma : float or "scale", default="scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
-    degree : int
+    degree : int, default=3
         Degree of ``"poly"``.
-    coef0 : float
+    coef0 : float, default=1.0
         Constant of ``"poly"``.
-    init : str, estimator, array of shape (n_instances,), or sequence of these
-        The start.  ``"auto"``: the labeling of :class:`propcvx.AggregateLogisticRegression` if
-        there are at least three bags, or only known labels, whose proportions are not all equal,
-        otherwise ``"mixed"``.  ``"mixed"``: random labelings and the labelings of conv-pSVM and
-        InvCal with the weight C.  ``"random"``: random labelings, as in the paper.  An estimator of
-        this package, or its name in :data:`propcvx.estimators.starts.METHODS`: its labels, with the
-        count nearest to the proportion in every bag.  An array: a labeling of -1 and +1, in which
-        known labels take precedence.
-    n_init : int
+    init : str, estimator, array of shape (n_instances,), or sequence of these, default="auto"
+        The labelings to start from; of several, the one with the smallest final objective wins.
+
+        - ``"auto"``: ``"aggregate"`` if there are at least three bags and their proportions are not
+          all equal, or if there are only known labels; otherwise ``"mixed"``.
+        - ``"random"``: random labelings, as in the paper.
+        - ``"mixed"``: random labelings, and the labels of conv-pSVM and InvCal with the weight C.
+        - An estimator of this package, or its name in
+          :data:`propcvx.estimators.starts.METHODS` (``"aggregate"`` is
+          :class:`propcvx.AggregateLogisticRegression`): its labels, with the count nearest to the
+          proportion in every bag.
+        - An array: a labeling of -1 and +1, in which known labels take precedence.
+    n_init : int, default=10
         Number of random labelings, if a name in ``init`` has some.
-    annealing : bool or "auto"
-        Whether C* rises from 1e-5 C to C, except from the methods of ``"mixed"``, or is C at once.
-        ``"auto"`` anneals random labelings and no others, because the result of annealing depends
-        little on the first labeling.
-    init_weight : float
+    annealing : bool or "auto", default="auto"
+        ``True``: C* rises from 1e-5 C to C, except in starts from the two methods of ``"mixed"``.
+        ``False``: C* is C from the beginning.  ``"auto"`` anneals random labelings only, because
+        the result of annealing depends little on the first labeling.
+    init_weight : float, default=0.7
         Weight, in [0, 1), of the start in the classifier.  If the start that won is a method, the
         scores are a weighted mean of the SVM's scores and the method's, scaled to the same root
         mean square on the training instances.  0 is the SVM alone, as in the paper; if every label
-        is known, the SVM is always alone.
-    proportion_loss : str or ProportionLoss
+        is known, the start is not used.
+    proportion_loss : str or ProportionLoss, default="absolute"
         The loss :math:`L_p`, a name in ``PROPORTION_LOSSES`` or a loss of your own.
-    instance_loss : str or InstanceLoss
+    instance_loss : str or InstanceLoss, default="hinge"
         The loss L, a name in ``INSTANCE_LOSSES`` or a loss of your own, with a weight for each row
         of X if it has weights.
-    bag_weights : "size", "uniform", array of shape (n_bags,), dict or pandas Series
+    bag_weights : "size", "uniform", array of shape (n_bags,), dict or Series, default="size"
         Factor of C_p for each bag: its number of instances (as in the authors' program), 1 (as in
         the paper), or as given.  With 1, a wrong count by one label costs C_p / 64 in a bag of 64,
         so the proportions of large bags are ignored unless C_p is large.
-    tol : float
-        A repeat loop ends when the objective decreases by less than ``tol`` times the larger of C
-        and the objective.
-    max_iter : int
+    tol : float, default=1e-4
+        The rounds at one C* end when the objective decreases by less than ``tol`` times the larger
+        of C and the objective.  Larger values end sooner.
+    max_iter : int, default=100
         Largest number of rounds at one C*.
-    solver : str, Solver or sequence
+    solver : str, Solver or sequence, default="auto"
         Any solver of the SVM's program, or several to try in turn, see
         :func:`propcvx.solvers.solve`. ``"auto"`` is the list of
         :func:`propcvx.solvers.choose_solvers` for the shape of the (kernel) features;
         ``history_`` names the solver that answered.
-    solver_tol : float
+    solver_tol : float, default=1e-7
         The solver's tolerance: the duality gap relative to the SVM's objective, checked at every
         answer.
     solver_options : dict or None
@@ -116,13 +122,14 @@ class AlterPropSVM(BagClassifier):
         so with another ``instance_loss``, several solvers, or ``solver_options``.
     random_state : int, RandomState or None
         Seeds the random labelings.
-    verbose : bool
+    verbose : bool, default=False
         Show progress over starts.
 
     Attributes
     ----------
     objective_ : float
-        Value of eq:pSVM_2 of ``transduction_`` and its SVM, before ``init_weight`` averages scores.
+        Value of eq:pSVM_2 of ``transduction_`` and its SVM, before ``init_weight`` averages scores;
+        the sum over the classes if there are more than two.
     transduction_ : array of shape (n_instances,)
         Labels of the training instances, from ``classes_``, that the last SVM was fitted to.
     history_ : History
@@ -130,7 +137,7 @@ class AlterPropSVM(BagClassifier):
     n_iter_ : int, with two classes
         Number of rounds of the winner.
     stop_reason_ : StopReason
-        Why the last repeat loop of the winner stopped, or why the other starts were not finished;
+        Why the last rounds of the winner stopped, or why the other starts were not finished;
         ``stop_reason_.advice`` is what to try.
     C_, C_p_ : float, with two classes
         The weights that were used.
@@ -139,13 +146,26 @@ class AlterPropSVM(BagClassifier):
     init_objectives_ : array, with two classes
         Final objective of every start that was finished.
     coef_ : array of shape (1, n_features)
-        Weights, for the linear kernel; a row for each of more than two classes.
+        Weights of the scores, for the linear kernel; a row for each of more than two classes.  They
+        include the average with the start: ``X @ coef_[0] + intercept_`` is the decision function.
     dual_coef_ : array of shape (1, n_instances)
         Dual coefficients, for other kernels; a row for each of more than two classes.
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
-        Bias.
+        Bias of the scores.
     classes_ : array of shape (n_classes,)
         Labels; ``[-1, 1]`` for bags of two classes.
+
+    See Also
+    --------
+    propcvx.ConvPropSVM : Minimize a convex relaxation of the same problem.
+    propcvx.AggregateLogisticRegression : Fit the start that is used by default.
+    propcvx.certify : Bound how far the labels are from the best labels.
+    propcvx.estimators.paper_alter_psvm : Use the settings of the paper.
+
+    References
+    ----------
+    .. [1] F. X. Yu, D. Liu, S. Kumar, T. Jebara and S.-F. Chang. pSVM for learning with label
+       proportions. ICML, 2013.
 
     Examples
     --------
@@ -272,6 +292,7 @@ def paper_alter_psvm(**parameters: Any) -> AlterPropSVM:
 
     Examples
     --------
+    >>> from propcvx.estimators import paper_alter_psvm
     >>> paper_alter_psvm(C_p=10.0, random_state=0).init
     'random'
     """

@@ -31,15 +31,15 @@ class BagMeans:
     ----------
     means : array of shape (n_bags, n_features)
         The mean of the instances of each bag.
-    proportions : array of shape (n_bags,), dict or pandas Series
+    proportions : array of shape (n_bags,), dict or Series
         The proportion of positives in each bag, in [0, 1]; None where it is not known.  An array is
         in the order of the rows; a dict, or a Series indexed by bag, is keyed by ``ids``.
-    sizes : array of shape (n_bags,), dict or pandas Series
+    sizes : array of shape (n_bags,), dict or Series
         The number of instances of each bag.
     ids : sequence of hashable, length n_bags, optional
         The name of each bag, for parameters that are keyed by bag and for messages; by default
         0, 1, ...
-    weights : array of shape (n_bags,), dict or pandas Series, optional
+    weights : array of shape (n_bags,), dict or Series, optional
         The mean weight of the instances of each bag, above 0, if ``means`` are weighted means;
         otherwise 1.
 
@@ -50,6 +50,7 @@ class BagMeans:
 
     Examples
     --------
+    >>> from propcvx import BagMeans
     >>> table = BagMeans([[0.0], [2.0]], [0.2, 0.9], sizes=[100, 50], ids=["Ely", "Rye"])
     >>> table.bags.sizes
     array([100.,  50.])
@@ -102,6 +103,7 @@ class BagMeans:
 
         Examples
         --------
+        >>> from propcvx import BagMeans
         >>> precinct = BagMeans([[1.0], [3.0]], {"a": 0.2, "b": 0.8}, [20, 20], ids=["a", "b"])
         >>> age = BagMeans([[1.5], [2.5]], {"old": 0.4, "young": 0.6}, [20, 20], ["old", "young"])
         >>> BagMeans.concat([precinct, age]).names
@@ -152,7 +154,7 @@ class BagMeans:
         missing = [name for name in self.names if name not in mapping]
         if missing:
             raise InputError(
-                f"{argument} must name every bag of ids; got none of {some_of(missing)}; "
+                f"{argument} must name every bag of ids; missing: {some_of(missing)}; "
                 f"list({argument}) of a Series is in the order of its rows."
             )
         return [mapping[name] for name in self.names]
@@ -199,7 +201,7 @@ def fit_means(estimator: MeansEstimator, table: BagMeans) -> MeansEstimator:
 
     Examples
     --------
-    >>> from propcvx import BagMeans, EcologicalRegression
+    >>> from propcvx import BagMeans, EcologicalRegression, fit_means
     >>> table = BagMeans([[0.0], [1.0], [2.0]], [0.2, 0.5, 0.8], sizes=[100, 50, 200])
     >>> fit_means(EcologicalRegression(), table).predict([[0.5], [1.5]])
     array([-1,  1])
@@ -215,7 +217,7 @@ def fit_means(estimator: MeansEstimator, table: BagMeans) -> MeansEstimator:
     if estimator.kernel != "linear":
         raise InputError(
             f"kernel must be 'linear' where the instances are not all in memory; got "
-            f"{estimator.kernel!r}; put a feature map before it "
+            f"{estimator.kernel!r}. Put a feature map before it "
             "(sklearn.kernel_approximation.Nystroem, RBFSampler)."
         )
     warn_if_unscaled(means)

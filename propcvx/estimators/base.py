@@ -93,6 +93,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         --------
         With labels, a weight of 2 is equivalent to two instances, and a weight of 0 to none:
 
+        >>> import numpy as np
         >>> from propcvx import ConvPropSVM
         >>> X, labels = np.array([[-1.0], [1.0], [3.0], [9.0]]), [0, 1, 1, 0]
         >>> first = ConvPropSVM().fit(X, labels, sample_weight=[1.0, 2.0, 1.0, 0.0])
@@ -209,7 +210,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         if solvers:
             warn(
                 f"{' and '.join(sorted(set(solvers)))} stopped before its tolerance in "
-                f"{len(solvers)} of {len(self.history_)} rounds; scale the features, or use a "
+                f"{len(solvers)} of {len(self.history_)} rounds. Scale the features, or use a "
                 "smaller C, a looser solver_tol or another solver. "
                 f"{self._scaling_advice(X)}".rstrip(),
                 InaccurateSolutionWarning,

@@ -36,7 +36,9 @@ TINY = np.finfo(float).tiny
 
 @dataclass(eq=False, repr=False)
 class EcologicalRegression(BagMeanClassifier):
-    r"""Ecological regression (Goodman 1953): ridge regression of proportions on bag means.
+    r"""Ecological regression: ridge regression of proportions on bag means.
+
+    Without the ridge it is Goodman's regression [1]_.
 
     .. math::
 
@@ -54,30 +56,30 @@ class EcologicalRegression(BagMeanClassifier):
 
     Parameters
     ----------
-    ridge : float or "evidence"
+    ridge : float or "evidence", default="evidence"
         Strength :math:`\rho` of the ridge in units of the scatter of the bag means,
         :math:`\lambda = \rho \operatorname{tr}(S^2) / \operatorname{tr}(S)` with
         :math:`S = \sum_k \omega_k (m_k - \bar m)(m_k - \bar m)^\top`.  ``"evidence"`` is the most
         probable one: near 0.3 with few bags or noisy proportions, and smaller with more bags, see
         :class:`Posterior`.
-    bag_weights : "size", "uniform", array of shape (n_bags,), dict or pandas Series
+    bag_weights : "size", "uniform", array of shape (n_bags,), dict or Series, default="size"
         The weights :math:`\omega_k` of the bags: their numbers of instances, 1, or as given.
         ``"size"`` assumes that the variance of a proportion falls with the size of its bag.  If
-        large bags are as far from the plane as small bags, the intervals are too narrow, and the
-        intervals of ``"uniform"`` less so.
-    kernel : str or callable
+        large bags are as far from the hyperplane as small bags, the intervals of
+        :func:`propcvx.group_rates` are too narrow, and less so with ``"uniform"``.
+    kernel : str or callable, default="linear"
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.svm.kernels.Kernel`.
-    gamma : float or "scale"
+    gamma : float or "scale", default="scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
-    degree : int
+    degree : int, default=3
         Degree of ``"poly"``.
-    coef0 : float
+    coef0 : float, default=1.0
         Constant of ``"poly"``.
-    solver : str, Solver or sequence
+    solver : str, Solver or sequence, default="auto"
         A solver of quadratic programs, see ``propcvx.solvers.SOLVERS``, or several to try in turn;
         ``"auto"`` is :func:`propcvx.solvers.choose_solvers`.
-    solver_tol : float
+    solver_tol : float, default=1e-12
         The relative error of the objective to reach.
     solver_options : dict or None
         Options of the solver, passed on unchanged.
@@ -85,23 +87,23 @@ class EcologicalRegression(BagMeanClassifier):
     Attributes
     ----------
     ridge_ : float
-        The strength :math:`\rho` that was used; only with two classes.  With more, all have one.
+        The strength :math:`\rho` that was used; the same for all classes.
     min_probability_ : float
-        Smallest fitted probability before normalization; smaller values are raised to it.  It is
-        :math:`1 / (K + J)` with K bags and J classes, Laplace's rule of succession.
+        Lower limit of the fitted probabilities, applied before they are normalized:
+        :math:`1 / (K + J)` with K bags and J classes (Laplace's rule of succession).
     posterior_ : Posterior or None
-        The posterior distribution of the plane; only with two classes.  None unless the kernel is
-        linear and the proportions are not all equal.
+        The posterior distribution of the hyperplane; only with two classes.  None unless the kernel
+        is linear and the proportions are not all equal.
     objective_ : float
         The value of the program.
     solution_ : Solution, with two classes
-        The solver's solution, in features divided by the root of the unit of :math:`\rho`, so that
-        :math:`\lambda = \rho`.  If positives are the majority, it is the answer to the problem in
-        which positives and negatives are exchanged.
+        The solution of the program that was solved.  Its units are not the units of X: the features
+        are scaled so that :math:`\lambda = \rho`, and classes are exchanged if positives are the
+        majority.  Use ``coef_`` for the units of X.
     history_ : History
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
-        That the program was solved.
+        ``StopReason.SOLVED``.
     transduction_ : array of shape (n_instances,)
         Predicted labels of the training instances, from ``classes_``.
     coef_ : array of shape (1, n_features)
@@ -113,9 +115,20 @@ class EcologicalRegression(BagMeanClassifier):
     classes_ : array of shape (n_classes,)
         Labels; ``[-1, 1]`` for bags of two classes.
 
+    See Also
+    --------
+    propcvx.AggregateLogisticRegression : Use the counts of bags, not only their means.
+    propcvx.group_rates : Estimate rates of groups from the fit.
+    propcvx.fit_means : Fit to a table of means, without instances.
+
+    References
+    ----------
+    .. [1] L. A. Goodman. Ecological regressions and behavior of individuals. American Sociological
+       Review, 18(6):663-664, 1953.
+
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> from propcvx import EcologicalRegression, bag_target
     >>> X, y = [[0.0], [1.0], [1.0], [2.0]], bag_target([0, 0, 1, 1], [0.25, 0.75])
     >>> EcologicalRegression(ridge=0.0).fit(X, y).predict_proba([[1.0], [1.5]])[:, 1]
     array([0.5 , 0.75])
@@ -157,8 +170,8 @@ class EcologicalRegression(BagMeanClassifier):
         means, weights = first.means_of(features), self._loss_weights(all_bags)
         center = weights @ means / weights.sum()
         posterior = self._posterior(means - center, proportions, weights, all_bags)
-        self.min_probability_ = posterior.min_probability
-        return clone(self).set_params(ridge=posterior.most_probable)
+        self.ridge_, self.min_probability_ = posterior.most_probable, posterior.min_probability
+        return clone(self).set_params(ridge=self.ridge_)
 
     def _posterior(
         self, centered: Array, proportions: Array, weights: Array, bags: Bags
@@ -177,7 +190,7 @@ class EcologicalRegression(BagMeanClassifier):
         if n_bags > MANY_REPEATS * len(repeats) and bags.sizes.max() > 1:
             warn(
                 f"sample_weight counts {len(repeats)} bags as {n_bags:.0f}, so the ridge is too "
-                "small and intervals are too narrow; divide weights of a survey by their mean.",
+                "small and intervals are too narrow. Divide weights of a survey by their mean.",
                 PropCVXWarning,
             )
         return Posterior.from_means(centered, proportions, weights, n_bags, strengths)
@@ -209,22 +222,22 @@ class EcologicalRegression(BagMeanClassifier):
     def sample_probabilities(
         self, X: Any, random_state: Seed = None, *, logistic: bool = False
     ) -> Array:
-        """Draw a plane from the :class:`Posterior` and return its probabilities of positives.
+        """Draw a hyperplane from the :class:`Posterior` and return its probabilities of positives.
 
-        The bags do not identify how probabilities rise with the score, so an interval needs both
-        values of ``logistic``.
+        The bags do not identify how probabilities rise with the score.  For an interval, use
+        ``logistic=True`` for half of the draws, as :func:`propcvx.group_rates` does.
 
         Parameters
         ----------
         X : array of shape (n_instances, n_features)
         random_state : int, RandomState or None
         logistic : bool
-            Whether to apply the logistic curve of the fit to the scores of the drawn plane, instead
+            Whether to apply the logistic curve of the fit to the scores of the draw, instead
             of the rule of ``predict_proba``.  After :func:`propcvx.fit_means` there is no curve.
 
         Returns
         -------
-        rates : array of shape (n_instances,)
+        probabilities : array of shape (n_instances,)
         """
         posterior: Any = self.posterior_
         sample, calibration = copy(self), getattr(self, "_calibration", None)
@@ -236,7 +249,9 @@ class EcologicalRegression(BagMeanClassifier):
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    r"""Posterior distribution of the plane given the bags, in a normal model (MacKay 1992).
+    r"""Posterior distribution of the hyperplane given the bags, in a normal model.
+
+    D. J. C. MacKay. Bayesian interpolation. *Neural Computation*, 4(3):415-447, 1992.
 
     The model is :math:`p_k = w^\top m_k + b + e_k`.  Here w and :math:`e_k` are normal with mean 0
     and variances :math:`s^2 / \lambda` and :math:`s^2 / \omega_k`, b is uniform, s has the density

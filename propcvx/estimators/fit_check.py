@@ -42,9 +42,9 @@ class FitCheck:
     Attributes
     ----------
     expected_accuracy : float
-        Accuracy on the training instances if their probabilities are correct, after these are moved
-        towards their mean.  The factor is the calibration slope, averaged with 1 by precision (the
-        1 has a standard error of 0.5), and clipped to [0, 1].
+        Mean of max(p, 1 - p) over the training instances, where p is the predicted probability,
+        moved towards the mean by a factor.  The factor is the calibration slope, averaged with 1 by
+        precision (the 1 has a standard error of 0.5), and clipped to [0, 1].
     majority_accuracy : float
         Accuracy of predicting the majority class for all instances.
     correlation : float
@@ -227,11 +227,11 @@ def predict_held_out(
     while hasattr(last, "steps"):
         last = last.steps[-1][1]
     if isinstance(last, FrozenEstimator):
-        raise InputError(f"{needed}; no fit changes a FrozenEstimator: pass what is inside of it.")
+        raise InputError(f"{needed}; a FrozenEstimator is not fitted. Pass its `.estimator`.")
     try:
         fitted = clone(model).fit(_safe_split(model, X, None, train)[0], y)
     except TypeError as error:
-        raise InputError(f"{needed}; {model!r:.200} says: {error}.") from error
+        raise InputError(f"{needed}; {model!r:.200} raised: {error}.") from error
     if not hasattr(fitted, "predict_proba") or fitted.classes_.dtype.names is not None:
         raise InputError(f"{needed}; got {model!r:.200}.")
     X_test, _ = _safe_split(model, X, None, test, train)

@@ -65,7 +65,7 @@ class OneProgramClassifier(BagClassifier):
             scope, tail = (" of one class", "for it") if several else ("", "and predicts one class")
             warn(
                 f"all bags have the same proportion{scope}, so {type(self).__name__} finds w = 0 "
-                f"{tail}; use SecondMoments or AlterPropSVM.",
+                f"{tail}. Use SecondMoments or AlterPropSVM.",
                 IllPosedWarning,
             )
         return equal
@@ -89,11 +89,12 @@ class BagMeanClassifier(OneProgramClassifier):
 
 @dataclass(eq=False, repr=False)
 class MeanMap(BagMeanClassifier):
-    r"""MeanMap (Quadrianto et al. 2009), Section 2 of the paper.
+    r"""MeanMap: logistic regression with class means estimated from bag means.
 
-    The class means are solved from the bag means by weighted least squares
-    (:func:`propcvx.programs.class_means`); the classifier is the conditional exponential model
-    with the mean operator they give (:func:`propcvx.programs.conditional_exponential_model`).
+    The method is by Quadrianto et al. [1]_, Section 2 of the paper.  The class means are solved
+    from the bag means by weighted least squares (:func:`propcvx.programs.class_means`); the
+    classifier is the conditional exponential model with the mean operator they give
+    (:func:`propcvx.programs.conditional_exponential_model`).
 
     With a ``sample_weight`` the means of the bags, the log-likelihood and the proportion of
     positives in the data are weighted, and the mean weight of a bag multiplies its weight in the
@@ -101,36 +102,37 @@ class MeanMap(BagMeanClassifier):
 
     Parameters
     ----------
-    lam : float or "scale"
+    lam : float or "scale", default="scale"
         Weight :math:`\lambda` of :math:`\|w\|^2` relative to the negative log-likelihood.
+        Larger values give smaller weights.
         ``"scale"`` is :math:`s^2 / \sqrt{N}`, with :math:`s^2` the total variance of the N
         instances in the features of the kernel: the mean squared distance from their mean.
-    likelihood : "mean" or "sum"
+    likelihood : "mean" or "sum", default="mean"
         Whether the negative log-likelihood is the mean over the instances or their sum.  Relative
         to the sum, :math:`\lambda` weighs N times less, and ``"scale"`` is N times larger.  The
         paper does not specify which.
-    fit_intercept : bool
+    fit_intercept : bool, default=True
         Whether there is an (unregularized) bias.
-    bag_weights : "uniform", "size", array of shape (n_bags,), dict or pandas Series
+    bag_weights : "uniform", "size", array of shape (n_bags,), dict or Series, default="uniform"
         Weights of the bags in the least squares: equal, by number of instances, or as given.
         Labels known inside a bag are singleton bags, and divide its weight with the rest by number
         of instances.
-    kernel : str or callable
+    kernel : str or callable, default="linear"
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.svm.kernels.Kernel`.
-    gamma : float or "scale"
+    gamma : float or "scale", default="scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
-    degree : int
+    degree : int, default=3
         Degree of ``"poly"``.
-    coef0 : float
+    coef0 : float, default=1.0
         Constant of ``"poly"``.
-    solver : str, Solver or sequence
+    solver : str, Solver or sequence, default="auto"
         A solver of exponential cone programs, see ``propcvx.solvers.SOLVERS``, or several to try in
         turn; ``"auto"`` is :func:`propcvx.solvers.choose_solvers`.
-    solver_tol : float
+    solver_tol : float, default=1e-12
         The relative duality gap to reach, about the square of the relative error of the weights.
     solver_options : dict or None
-        Handed to it as they are.
+        Options of the solver, passed on unchanged.
 
     Attributes
     ----------
@@ -140,18 +142,19 @@ class MeanMap(BagMeanClassifier):
         :class:`~propcvx.errors.IllPosedWarning`.  If all proportions are equal, both class means
         are the mean of all instances.
     class_means_ : array of shape (2, rank), with two classes
-        Estimated means of the positive and the negative class, in features.
+        Estimated means of the positive and the negative class: of X with the linear kernel
+        (``rank`` is ``n_features``), otherwise of the factor F of the Gram matrix F F'.
     lam_ : float
         The :math:`\lambda` that was used; with two classes.
     objective_ : float
         Regularized mean negative log-likelihood, for ``likelihood="sum"`` too.
     solution_ : Solution, with two classes
-        The solution with its duality gap; if positives are the majority, positives and negatives
-        are exchanged in it.
+        The solution of the program that was solved, with its duality gap; classes are exchanged in
+        it if positives are the majority.
     history_ : History
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
-        That the program was solved.
+        ``StopReason.SOLVED``.
     transduction_ : array of shape (n_instances,)
         Predicted labels of the training instances, from ``classes_``.
     coef_ : array of shape (1, n_features)
@@ -162,6 +165,17 @@ class MeanMap(BagMeanClassifier):
         Bias.
     classes_ : array of shape (n_classes,)
         Labels; ``[-1, 1]`` for bags of two classes.
+
+    See Also
+    --------
+    propcvx.InvCal : Fit a regression of the logits of proportions.
+    propcvx.programs.class_means : Estimate the class means.
+    propcvx.programs.conditional_exponential_model : Fit the model.
+
+    References
+    ----------
+    .. [1] N. Quadrianto, A. J. Smola, T. S. Caetano and Q. V. Le. Estimating labels from label
+       proportions. JMLR, 10:2349-2374, 2009.
 
     Examples
     --------
@@ -222,7 +236,7 @@ class MeanMap(BagMeanClassifier):
         if ill_posed:
             warn(
                 "the proportions of the bags do not identify the class means (condition number "
-                f"{self.condition_number_:.3g}); use SecondMoments or AlterPropSVM.",
+                f"{self.condition_number_:.3g}). Use SecondMoments or AlterPropSVM.",
                 IllPosedWarning,
             )
         return means, ill_posed
@@ -230,11 +244,12 @@ class MeanMap(BagMeanClassifier):
 
 @dataclass(eq=False, repr=False)
 class InvCal(BagMeanClassifier):
-    r"""Inverse Calibration (Rüping 2010), eq:rueping_svm.
+    r"""InvCal (inverse calibration): support vector regression of bag means.
 
-    A regression of each bag's mean on the logit of its proportion, with an
-    :math:`\epsilon`-insensitive loss; solved in its dual, :func:`propcvx.programs.inv_cal_dual`.
-    The logistic function of the score of a bag's mean is the proportion it models (eq:rueping).
+    The method is by Rüping [1]_, eq:rueping_svm.  It is a regression of the logit of each bag's
+    proportion on its mean, with an :math:`\epsilon`-insensitive loss; solved in its dual,
+    :func:`propcvx.programs.inv_cal_dual`.  The logistic function of the score of a bag's mean is
+    the proportion it models (eq:rueping).
 
     With a ``sample_weight`` the means of the bags are weighted, and the mean weight of a bag
     multiplies its loss.  This assumes that inside a bag the weights do not depend on the label.
@@ -243,38 +258,40 @@ class InvCal(BagMeanClassifier):
 
     Parameters
     ----------
-    C_p : float or "scale"
-        Weight of the loss of a bag.  ``"scale"`` is :math:`1 / (2 s^2)`, with :math:`s^2` the total
+    C_p : float or "scale", default="scale"
+        Weight of the loss of a bag.  Larger values fit the proportions more closely and
+        regularize less.  ``"scale"`` is :math:`1 / (2 s^2)`, with :math:`s^2` the total
         variance of the means of the bags in the features of the kernel: the mean over all instances
         of the squared distance of the mean of their bag from the overall mean, times its weight.
-    epsilon : float, "sampling", array of shape (n_bags,), dict or pandas Series
-        Half-width of the tube, >= 0, of all bags or of each: an array is in the order of the sorted
-        ids, a dict or Series keyed by bag id.  ``"sampling"`` uses
+    epsilon : float, "sampling", array of shape (n_bags,), dict or Series, default=0.0
+        Tolerance within which a bag has no loss, >= 0: in units of the score (the logit), or of
+        the proportion with ``scaled_epsilon``.  One for all bags, an array in the order of the
+        sorted ids, or a dict or Series keyed by bag id.  ``"sampling"`` uses
         :func:`propcvx.sampling_epsilon`, in units of the proportion: with ``scaled_epsilon`` only.
         A label known inside a bag is a singleton bag with the epsilon of that bag, or, with
         ``"sampling"``, with 0.
-    scaled_epsilon : bool
+    scaled_epsilon : bool, default=False
         Divide epsilon by :math:`p_k (1 - p_k)`, so that it is in units of the proportion.
-    bag_weights : "uniform", "size", array of shape (n_bags,), dict or pandas Series
+    bag_weights : "uniform", "size", array of shape (n_bags,), dict or Series, default="uniform"
         Factor of C_p for each bag: 1 (the paper), the bag's number of instances, or as given.
         Labels known inside a bag are singleton bags, and divide its weight with the rest by number
         of instances.
-    kernel : str or callable
+    kernel : str or callable, default="linear"
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.svm.kernels.Kernel`.
-    gamma : float or "scale"
+    gamma : float or "scale", default="scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
-    degree : int
+    degree : int, default=3
         Degree of ``"poly"``.
-    coef0 : float
+    coef0 : float, default=1.0
         Constant of ``"poly"``.
-    solver : str, Solver or sequence
+    solver : str, Solver or sequence, default="auto"
         A solver of quadratic programs, see ``propcvx.solvers.SOLVERS``, or several to try in turn;
         ``"auto"`` is :func:`propcvx.solvers.choose_solvers`.
-    solver_tol : float
+    solver_tol : float, default=1e-8
         The relative duality gap to reach.
     solver_options : dict or None
-        Handed to it as they are.
+        Options of the solver, passed on unchanged.
 
     Attributes
     ----------
@@ -283,13 +300,13 @@ class InvCal(BagMeanClassifier):
     objective_ : float
         Value of eq:rueping_svm.
     solution_ : Solution, with two classes
-        The solver's answer with its duality gap, in units in which the largest weight of a bag's
-        loss is 1: features times its root, objective divided by it; if positives are the
-        majority, positives and negatives are exchanged in it.
+        The solution of the program that was solved, with its duality gap.  Its units are not the
+        units of X: the features are scaled so that the largest weight of a bag's loss is 1, and
+        classes are exchanged if positives are the majority.  Use ``coef_`` for the units of X.
     history_ : History
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
-        That the program was solved.
+        ``StopReason.SOLVED``.
     transduction_ : array of shape (n_instances,)
         Predicted labels of the training instances, from ``classes_``.
     coef_ : array of shape (1, n_features)
@@ -300,6 +317,16 @@ class InvCal(BagMeanClassifier):
         Bias; where an interval of them is optimal, its middle.
     classes_ : array of shape (n_classes,)
         Labels; ``[-1, 1]`` for bags of two classes.
+
+    See Also
+    --------
+    propcvx.EcologicalRegression : Fit a ridge regression of the proportions themselves.
+    propcvx.programs.inv_cal_dual : Solve the program of this method.
+    propcvx.fit_means : Fit to a table of means, without instances.
+
+    References
+    ----------
+    .. [1] S. Rüping. SVM classifier estimation from group probabilities. ICML, pages 911-918, 2010.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class ProportionScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    power : float
+    power : float, default=1.0
         The power q; 0 leaves the columns as they are.
 
     Attributes
@@ -46,8 +46,9 @@ class ProportionScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.pipeline import make_pipeline
-    >>> from propcvx import ConvPropSVM, bag_target
+    >>> from propcvx import ConvPropSVM, ProportionScaler, bag_target
     >>> X = np.array([[0.0, 9.0], [1.0, -9.0], [1.0, 9.0], [2.0, -9.0], [2.0, 9.0], [3.0, -9.0]])
     >>> y = bag_target([0, 0, 1, 1, 2, 2], [0.0, 0.5, 1.0])
     >>> make_pipeline(ProportionScaler(), ConvPropSVM()).fit(X, y).predict(X)

@@ -15,7 +15,7 @@ from propcvx.checks import number_or_computed
 from propcvx.errors import UnscaledWarning, warn
 
 SCALE = 0.2
-"""C in units of the total variance, by default: measured, see docs/results/methods.md."""
+"""C in units of the total variance, by default: measured, see docs/results/defaults.md."""
 
 WELL_SCALED = 1e3
 """Ranges of columns that differ from each other, or from 1, by more than this want scaling."""

@@ -35,14 +35,15 @@ class SecondMoments(OneProgramClassifier):
     r"""Fisher's discriminant from covariances inside bags, for nearly equal proportions.
 
     If all proportions are equal, bag means do not identify how the classes differ.  But labels
-    inside a bag are correlated negatively, so that instances inside a bag differ more along
-    :math:`\delta = \mu_+ - \mu_-` than all do.  :func:`propcvx.programs.second_moments` models the
-    covariance of each kind of bag as :math:`\Sigma + d\, \delta \delta^\top`, with all instances as
-    one more bag, in principal components of variance 1.  There the leading eigenvector of
-    :math:`M = \delta \delta^\top` is the direction w, and the threshold has the least bag error.
-    The method assumes that within a class the instances do not depend on the bag, and
-    that proportions are nearly equal or the classes have the same covariance.  It needs hundreds of
-    bags, and better thousands; small bags are more informative.
+    inside a bag are correlated negatively, so that instances of one bag differ more along
+    :math:`\delta = \mu_+ - \mu_-` than instances of different bags.
+    :func:`propcvx.programs.second_moments` models the covariance of each kind of bag as
+    :math:`\Sigma + d\, \delta \delta^\top`, with all instances as one more bag, in principal
+    components of variance 1.  There the leading eigenvector of :math:`M = \delta \delta^\top` is
+    the direction w, and the threshold has the least bag error.  The method assumes that within a
+    class the instances do not depend on the bag, and that proportions are nearly equal or the
+    classes have the same covariance.  It needs hundreds of bags, and better thousands; small bags
+    are more informative.
 
     M does not identify the sign of w.  Known labels determine the sign, if there are any.
     Otherwise the correlation of the proportions with the bag means does, if it is more than two
@@ -58,25 +59,25 @@ class SecondMoments(OneProgramClassifier):
 
     Parameters
     ----------
-    n_components : int, "auto" or None
+    n_components : int, "auto" or None, default="auto"
         The number of principal components, at most; ``None`` keeps all, ``"auto"`` a tenth of the
         number of bags.  Unless all are kept, the scale of the features matters.
-    kernel : str or callable
+    kernel : str or callable, default="linear"
         ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
         see :class:`propcvx.svm.kernels.Kernel`.
-    gamma : float or "scale"
+    gamma : float or "scale", default="scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
-    degree : int
+    degree : int, default=3
         Degree of ``"poly"``.
-    coef0 : float
+    coef0 : float, default=1.0
         Constant of ``"poly"``.
-    solver : str, Solver or sequence
+    solver : str, Solver or sequence, default="auto"
         A solver of semidefinite programs, see ``propcvx.solvers.SOLVERS``, or several to try in
         turn; ``"auto"`` is :func:`propcvx.solvers.choose_solvers`: the closed form.
-    solver_tol : float
+    solver_tol : float, default=1e-8
         The solver's own tolerance.
     solver_options : dict or None
-        Handed to it as they are.
+        Options of the solver, passed on unchanged.
 
     Attributes
     ----------
@@ -91,7 +92,7 @@ class SecondMoments(OneProgramClassifier):
     history_ : History
         One round: objective, solver, status and time.
     stop_reason_ : StopReason
-        That the program was solved.
+        ``StopReason.SOLVED``.
     transduction_ : array of shape (n_instances,)
         Predicted labels of the training instances, from ``classes_``.
     coef_ : array of shape (1, n_features)
@@ -104,11 +105,17 @@ class SecondMoments(OneProgramClassifier):
     classes_ : array of shape (n_classes,)
         Labels; ``[-1, 1]`` for bags of two classes.
 
+    See Also
+    --------
+    propcvx.AlterPropSVM : Classify with fewer bags.
+    propcvx.programs.second_moments : Solve the program of this method.
+
     Examples
     --------
     Four hundred pairs with a positive each, of which one label is known:
 
-    >>> from propcvx import bag_target
+    >>> import numpy as np
+    >>> from propcvx import SecondMoments, bag_target
     >>> labels, pairs = np.tile([1, -1], 400), np.repeat(np.arange(400), 2)
     >>> X = np.random.RandomState(0).normal(size=(800, 2)) + 2.0 * np.outer(labels, [0, 1])
     >>> y = bag_target(pairs, np.full(400, 0.5), labels=[1] + 799 * [0])

@@ -148,7 +148,7 @@ def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
         if not (frame[name] == group).any()
     ]
     if empty:
-        raise InputError(f"groups must have an instance each; got none of {empty}.")
+        raise InputError(f"every group must have an instance; empty: {empty}.")
     halves = frame.columns[frame.dtypes == "float16"]  # by which pandas does not group
     grouping = frame.astype(dict.fromkeys(halves, "float32")).groupby(list(frame), observed=True)
     return grouping.size().index, grouping.ngroup().to_numpy()

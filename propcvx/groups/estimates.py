@@ -58,7 +58,7 @@ def estimate(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabe
         labeling = known_labels(estimator, len(y)).astype(float)
         if fault := feasible.fault_of(labeling):
             raise InputError(
-                f"estimator must have the proportions of the bags, and {fault}; pass the fitted "
+                f"estimator must have the proportions of the bags, and {fault}. Pass the fitted "
                 "classifier instead of its predictions, and it is moved to the proportions."
             )
         return (labeling > 0).astype(float)

@@ -40,7 +40,7 @@ class GroupRates(Readable):
         A row for each group, with the columns
 
         - ``n``: its number of instances;
-        - ``lower_bound``, ``upper_bound``: of its rate, from the published proportions alone;
+        - ``lower_bound``, ``upper_bound``: bounds on its rate, from the published proportions;
         - ``estimate``: its rate by the classifier or labeling;
         - ``ci_low``, ``ci_high``: the interval of the estimate;
         - ``true``: its rate by ``y_true``.
@@ -134,15 +134,16 @@ def group_rates(
     ----------
     y : bag target of shape (n_instances,)
         Of two classes, made by :func:`propcvx.bag_target`; of a table the second of the sorted
-        names of classes is positive.  For ``n_draws`` the target to which the classifier was
-        fitted, unless it has a posterior.
+        names of classes is positive.  With ``n_draws``, it must be the target of the
+        fit, except for :class:`propcvx.EcologicalRegression` and
+        :class:`propcvx.AggregateLogisticRegression`.
     groups : array of shape (n_instances,), DataFrame, dict of arrays, or callable
         The group of each instance: any value that can be sorted, also True and False.  With
         several columns, each combination that occurs is a group.  A function of X returns one of
         these.
     estimator : fitted classifier, or labeling of shape (n_instances,), optional
         The source of the estimates.  A labeling, of -1 and +1, must have the bags' proportions.
-        The probabilities of a classifier are taken for those of independent labels.  They are
+        The probabilities of a classifier are treated as probabilities of independent labels,
         conditioned on the numbers of positives of the bags
         (:class:`propcvx.labelings.given_counts.GivenCounts`), then averaged in each group.
     X : array, sparse matrix or DataFrame of shape (n_instances, n_features), optional
@@ -154,25 +155,25 @@ def group_rates(
         Weights above 0, for instance of a survey: the rate of a group, with its bounds and
         estimate, is the weight of its positives divided by its total weight.  The proportions of
         bags count instances, and refits of classifiers have no weights.
-    epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
+    epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or Series, default=0.0
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
-    n_draws : int
+    n_draws : int, default=0
         Number of estimates for the interval, whose ends are their quantiles: 0 for no interval,
         otherwise at least 20.  Each estimate uses labels drawn with the proportions of the bags, by
         probabilities that the bags allow.  For :class:`propcvx.EcologicalRegression` and
         :class:`propcvx.AggregateLogisticRegression` with the linear kernel, or a pipeline that ends
-        in one of them, the probabilities come from planes drawn from its posterior; for the former,
-        half by the rule of ``predict_proba``, half by the logistic curve of the fit.  For other
-        classifiers they come from fits to bags of ``y`` drawn with replacement.
-        The interval does not include an error that all draws have in common, for example if bags
-        differ by more than the columns of X explain.
-    level : float
+        in one of them, the probabilities come from hyperplanes drawn from its posterior; for the
+        former, half by the rule of ``predict_proba``, half by the logistic curve of the fit.  For
+        other classifiers they come from fits to bags of ``y`` drawn with replacement.  The interval
+        does not include an error that all draws have in common, for example if bags differ by more
+        than the columns of X explain.
+    level : float, default=0.9
         Level of the interval, in (0, 1).
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=0
         Seed of the resamples.
     n_jobs : int or None
         Number of resamples that run at the same time; the result does not depend on it.
-    verbose : bool
+    verbose : bool, default=False
         Show progress.
 
     Returns
@@ -196,13 +197,29 @@ def group_rates(
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> import numpy as np
+    >>> from propcvx import bag_target, group_rates
     >>> y = bag_target(["a"] * 4 + ["b"] * 4, {"a": 0.75, "b": 0.25})
     >>> print(group_rates(y, ["old", "old", "young", "old", "old", "young", "young", "young"]))
            n lower_bound upper_bound
     group
     old    4       50.0%      100.0%
     young  4        0.0%       50.0%
+
+    With a classifier there are estimates and intervals:
+
+    >>> from propcvx import EcologicalRegression, bag_proportions
+    >>> random, ward = np.random.RandomState(0), np.repeat(np.arange(40), 20)
+    >>> old = random.uniform(size=800) < random.uniform(size=40)[ward]
+    >>> labels = np.where(random.uniform(size=800) < 0.3 + 0.4 * old, 1, -1)
+    >>> X, y = old[:, None].astype(float), bag_target(ward, bag_proportions(labels, ward))
+    >>> fitted = EcologicalRegression().fit(X, y)
+    >>> print(group_rates(y, old, fitted, X, y_true=labels, n_draws=100))
+             n lower_bound upper_bound estimate ci_low ci_high  true
+    group
+    False  385       13.2%       59.2%    25.7%  21.3%   29.1% 28.6%
+    True   415       39.8%       82.4%    70.9%  67.7%   75.0% 68.2%
+    ci: nominal 90% interval, 100 draws.
     """
     if not is_bag_target(y):
         raise InputError(f"y must be a bag target; got {type(y).__name__}; see propcvx.bag_target.")

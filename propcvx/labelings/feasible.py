@@ -77,7 +77,9 @@ def best_labeling(
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> import numpy as np
+    >>> from propcvx.labelings import best_labeling
+    >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.losses import PROPORTION_LOSSES
     >>> bags = Bags.from_target(bag_target([0, 0, 0], [1 / 3]))
     >>> loss = PROPORTION_LOSSES["absolute"]
@@ -123,7 +125,9 @@ class FeasibleLabelings:
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> import numpy as np
+    >>> from propcvx.labelings import FeasibleLabelings
+    >>> from propcvx import Bags, bag_target
     >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> feasible.best(np.array([0.5, 0.1, -1.0]))  # the largest sum of y_i times score
     array([ 1., -1., -1.])
@@ -187,8 +191,8 @@ class FeasibleLabelings:
         if wrong.any():
             bag = int(np.argmax(wrong))
             return (
-                f"bag {bags.name(bag)} has {counts[bag]} positives, wanted are {self.lower[bag]} "
-                f"to {self.upper[bag]}"
+                f"bag {bags.name(bag)} must have {self.lower[bag]} to {self.upper[bag]} positives; "
+                f"got {counts[bag]}"
             )
         changed = (bags.labels != 0) & (labeling != bags.labels)
         if changed.any():
@@ -210,7 +214,7 @@ class FeasibleLabelings:
         if total > MAX_ENUMERATED:
             raise InputError(
                 f"bags have {total:,} feasible labelings, more than the {MAX_ENUMERATED:,} that "
-                "can be listed; use smaller bags or another oracle."
+                "can be listed. Use smaller bags or another oracle."
             )
         start = np.where(self.bags.labels > 0, 1.0, -1.0)
         choices = [

@@ -373,12 +373,14 @@ def epsilon_insensitive(epsilon: Any) -> ProportionLoss:
 
     Parameters
     ----------
-    epsilon : float, "sampling", array of shape (n_bags,), dict or pandas Series
+    epsilon : float, "sampling", array of shape (n_bags,), dict or Series
         Tolerance in [0, 1], of all bags, or as in :meth:`propcvx.Bags.epsilons`.
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> import numpy as np
+    >>> from propcvx.labelings.losses import epsilon_insensitive
+    >>> from propcvx import Bags, bag_target
     >>> bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.8, 0.55]))
     >>> epsilon_insensitive(0.1).of_counts(bags, np.array([1, 1])).round(2)
     array([0.2, 0. ])
@@ -396,7 +398,7 @@ def constraint(epsilon: Any = "rounding") -> ProportionLoss:
 
     Parameters
     ----------
-    epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or pandas Series
+    epsilon : float, str, array of shape (n_bags,), dict or Series, default="rounding"
         As in :meth:`propcvx.bags.bags.Bags.count_range`.
     """
     return ProportionLoss("constraint", _nothing, _nothing, epsilon)

@@ -48,7 +48,7 @@ def history(fitted: Any, ax: Axes | None = None) -> Axes:
     fitted : estimator
         An estimator with ``history_``.
     ax : Axes, optional
-        Where to draw; a new figure's otherwise.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def boundary(
     labels : array of shape (n_instances,), optional
         Colors and marks the instances by class.
     ax : Axes, optional
-        Where to draw; a new figure's otherwise.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def proportions(fitted: Any, X: Array, y: NDArray[np.void], ax: Axes | None = No
     y : bag target
         Made by :func:`propcvx.bag_target`.
     ax : Axes, optional
-        Where to draw; a new figure's otherwise.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def annealing(frames: Iterable[FitResult], X: Array, ax: Axes | None = None) -> 
         Results of :func:`propcvx.alternating.alternate` with a linear kernel.
     X : array of shape (n_instances, 2)
     ax : Axes, optional
-        Where to draw; a new figure's otherwise.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def annealing_frame(frame: FitResult, X: Array, ax: Axes | None = None) -> Axes:
         As in :func:`annealing`.
     X : array of shape (n_instances, 2)
     ax : Axes, optional
-        Where to draw; a new figure's otherwise.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------

@@ -31,7 +31,7 @@ def group_ranges(result: GroupRates, ax: Axes | None = None) -> Axes:
     result : GroupRates
         The result; columns that it does not have are not drawn.
     ax : Axes, optional
-        Where to draw; a new figure's otherwise.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def calibration(check: FitCheck, ax: Axes | None = None) -> Axes:
     check : FitCheck
         The result of :func:`propcvx.check_fit`.
     ax : Axes, optional
-        Where to draw; a new figure's otherwise.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def estimates_and_truth(result: GroupRates, ax: Axes | None = None) -> Axes:
     result : GroupRates
         A result with estimates and true rates; bars are intervals, if it has them.
     ax : Axes, optional
-        Where to draw; a new figure's otherwise.
+        Axes to draw on; by default the axes of a new figure.
 
     Returns
     -------

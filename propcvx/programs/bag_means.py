@@ -57,6 +57,8 @@ def ecological_regression(bag_means: Array, weights: Array) -> Program:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import ecological_regression
     >>> program = ecological_regression(np.array([[0.0], [1.0]]), np.ones(2))
     >>> print(program)
     ecological_regression: quadratic program
@@ -107,6 +109,8 @@ def class_means(bag_means: Array, proportions: Array, weights: Array) -> Program
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import class_means
     >>> from propcvx.solvers import solve
     >>> program = class_means(np.array([[0.2], [0.6]]), np.array([0.2, 0.6]), np.ones(2))
     >>> print(program)
@@ -145,7 +149,7 @@ def conditional_exponential_model(
     ----------
     features : array of shape (N, r)
         F, one row per instance: the data (linear form) or kernel eigen-features (kernel form).
-    bias : bool
+    bias : bool, default=True
         Whether there is a bias b.
     weights : array of shape (N,), optional
         :math:`c_i \ge 0`, not all zero.
@@ -158,6 +162,8 @@ def conditional_exponential_model(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import conditional_exponential_model
     >>> print(conditional_exponential_model(np.array([[-1.0], [0.0], [2.0]])))
     conditional_exponential_model (sec:related): exponential cone program
       minimize    sum(logistic(2 * (F @ w + b)) - (F @ w + b)) / 3 - (mean_operator @ w +
@@ -198,7 +204,7 @@ def inv_cal_primal(bag_means: Array) -> Program:
     Parameters
     ----------
     bag_means : array of shape (K, r)
-        The super-instances :math:`m_k`, in features.
+        The bag means :math:`m_k`, in features.
 
     Returns
     -------
@@ -211,6 +217,8 @@ def inv_cal_primal(bag_means: Array) -> Program:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import inv_cal_primal, inv_cal_targets
     >>> from propcvx.solvers import solve
     >>> program = inv_cal_primal(np.array([[-1.0], [1.0]]))
     >>> print(program)
@@ -256,7 +264,7 @@ def inv_cal_dual(bag_means: Array) -> Program:
     Parameters
     ----------
     bag_means : array of shape (K, r)
-        M, one super-instance per row.
+        M, one bag mean per row.
 
     Returns
     -------
@@ -269,6 +277,8 @@ def inv_cal_dual(bag_means: Array) -> Program:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import inv_cal_dual, inv_cal_targets
     >>> from propcvx.solvers import solve
     >>> means = np.array([[-1.0], [1.0]])
     >>> program = inv_cal_dual(means)
@@ -339,6 +349,8 @@ def inv_cal_targets(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import inv_cal_targets
     >>> inv_cal_targets(np.array([0.25, 0.5]), 20, 0.1, scaled=True)
     {'target': array([-1.09861229, -0.        ]), 'epsilon': array([0.53333333, 0.4       ])}
     """
@@ -382,6 +394,8 @@ def second_moments(covariances: Array, between: Array, weights: Array) -> Progra
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import second_moments
     >>> print(second_moments(np.ones((2, 1, 1)), np.array([0.0, 0.3]), np.ones(2)))
     second_moments: semidefinite program
       minimize    sum_squares(root * (S - I @ Sigma - D @ M))

@@ -41,7 +41,8 @@ def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> from propcvx.programs import labeling_step
+    >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.losses import PROPORTION_LOSSES
     >>> bags = Bags.from_target(bag_target([0, 0, 0], [1 / 3]))
     >>> print(labeling_step(bags, PROPORTION_LOSSES["absolute"]))
@@ -93,7 +94,9 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> from propcvx.labelings import FeasibleLabelings
+    >>> from propcvx.programs import counted_labeling
+    >>> from propcvx import Bags, bag_target
     >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(counted_labeling(feasible))
     counted_labeling (eq:solving_y): linear program
@@ -150,7 +153,10 @@ def linear_separation(feasible: FeasibleLabelings) -> Program:
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> import numpy as np
+    >>> from propcvx.labelings import FeasibleLabelings
+    >>> from propcvx.programs import linear_separation
+    >>> from propcvx import Bags, bag_target
     >>> from propcvx.solvers import solve
     >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> program = linear_separation(feasible)
@@ -207,7 +213,10 @@ def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings)
 
     Examples
     --------
-    >>> from propcvx import bag_target
+    >>> import numpy as np
+    >>> from propcvx.labelings import FeasibleLabelings
+    >>> from propcvx.programs import exact_separation
+    >>> from propcvx import Bags, bag_target
     >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(exact_separation(np.eye(3), np.ones(3), feasible))
     exact_separation (eq:concave): mixed-integer quadratic program
@@ -239,7 +248,7 @@ def group_count(
 
         \min_t \; c^\top t \quad \text{s.t.} \quad l \le B t \le u, \quad f \le t \le n
 
-    Instances of the same group in the same bags are of the same sort, and :math:`t_a` is the number
+    Instances of the same group in the same bags form one cell a, and :math:`t_a` is the number
     of positives of sort a.  With :math:`c_a = 1` for the sorts inside the group the optimal value
     is the least number, and with -1 it is minus the largest.  The value is the sum over bags of the
     bounds of Duncan and Davis (1953), :math:`\max(0, l_k - (n_k - n_{gk}))` and
@@ -263,6 +272,9 @@ def group_count(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from propcvx.programs import group_count
     >>> from propcvx.solvers import solve
     >>> one_bag, sizes = sp.csr_array([[1.0, 1.0]]), np.array([3, 2])
     >>> program = group_count(one_bag, np.zeros(2, int), sizes, np.array([4]), np.array([4]))

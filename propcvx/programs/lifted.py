@@ -120,6 +120,9 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Progr
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.labelings import FeasibleLabelings
+    >>> from propcvx.programs import lifted_svm
     >>> from propcvx import Bags, bag_target
     >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(lifted_svm(np.array([[-1.0], [0.0], [1.0]]), feasible, 1.0))
@@ -172,6 +175,9 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> 
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.labelings import FeasibleLabelings
+    >>> from propcvx.programs import lifted_svm_dual
     >>> from propcvx import Bags, bag_target
     >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(lifted_svm_dual(np.array([[-1.0], [0.0], [1.0]]), feasible, 1.0))
@@ -212,7 +218,7 @@ def lifted_quadratic(quadratic: Array, feasible: FeasibleLabelings) -> Program:
     .. math::
 
         \max_{y \in \mathcal{Y}} y^\top Q y \;\le\; \max_X \operatorname{tr} Q M
-        \quad \text{over the X of the SVM}
+        \quad \text{over the X of lifted\_svm}
 
     With :math:`Q = K \circ \alpha \alpha^\top` it relaxes the separation problem, eq:concave.
 
@@ -232,6 +238,9 @@ def lifted_quadratic(quadratic: Array, feasible: FeasibleLabelings) -> Program:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.labelings import FeasibleLabelings
+    >>> from propcvx.programs import lifted_quadratic
     >>> from propcvx import Bags, bag_target
     >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(lifted_quadratic(np.eye(3), feasible))
@@ -282,6 +291,8 @@ def square_loss_matrix(features: Array, C: Weight) -> Array:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import square_loss_matrix
     >>> square_loss_matrix(np.array([[1.0], [0.0]]), 0.5)
     array([[0.25, 0.  ],
            [0.  , 0.5 ]])
@@ -319,6 +330,9 @@ def diffrac(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.labelings import FeasibleLabelings
+    >>> from propcvx.programs import diffrac
     >>> from propcvx import Bags, bag_target
     >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> print(diffrac(np.array([[-1.0], [0.0], [1.0]]), feasible, 1.0))
@@ -375,6 +389,8 @@ def bag_moments(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import bag_moments
     >>> features, labelings = [np.array([[-1.0], [1.0]])], [np.array([[-1.0, 1.0], [1.0, -1.0]])]
     >>> print(bag_moments(features, labelings, [np.zeros(2)], 1.0))
     bag_moments: semidefinite program
@@ -426,6 +442,8 @@ def mixture(lifted: Array) -> tuple[Array, Array]:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import mixture
     >>> vectors, weights = mixture(np.eye(3))
     >>> np.round(weights @ vectors, 12) + 0.0, np.round((vectors.T * weights) @ vectors, 12) + 0.0
     (array([0., 0.]), array([[1., 0.],

@@ -43,9 +43,9 @@ class Program:
     problem : cvxpy.Problem
         The problem.  Variables and parameters have their names, constraints their labels
         (``constraint.set_label``), or without a label their place: ``"constraint 2"``.
-    name : str
+    name : str, default="program"
         The name in messages; for the programs of the paper the function that built it.
-    equation : str
+    equation : str, default=""
         Label of the equation, or of the section, in the paper.
 
     Attributes
@@ -62,6 +62,7 @@ class Program:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from propcvx.programs import svm_primal
     >>> print(svm_primal(np.ones((5, 2))))
     svm_primal (eq:pSVM_2): quadratic program
@@ -87,7 +88,7 @@ class Program:
             if len(names) < len(parts):
                 raise InputError(
                     f"{self.name} has several {what} of the same name: it has {len(parts)}, and "
-                    f"their names are {list(names)}; give each a different name."
+                    f"their names are {list(names)}. Give each a different name."
                 )
         parts = (problem.objective, *problem.constraints)
         if wrong := [str(part) for part in parts if not part.is_dcp()]:
@@ -188,6 +189,8 @@ class Program:
 
         Examples
         --------
+        >>> import cvxpy as cp
+        >>> import numpy as np
         >>> from propcvx.programs import svm_dual
         >>> program = svm_dual(np.eye(2))
         >>> variant = program.with_constraints(small=cp.norm(program.variables["v"], 1) <= 1)

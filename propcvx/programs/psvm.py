@@ -62,7 +62,7 @@ def psvm(
         Weight :math:`\omega_k` of each bag's proportion loss, :math:`C_p` in the paper.
     loss : ProportionLoss
         The loss :math:`L_p`.
-    bias : bool
+    bias : bool, default=True
         Whether there is a bias b.
     value : float, optional
         V, a value of the problem that is attained, from any labeling; the lower it is, the tighter
@@ -89,6 +89,8 @@ def psvm(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import psvm
     >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.losses import PROPORTION_LOSSES
     >>> bags = Bags.from_target(bag_target([0, 0, 0], [1 / 3]))
@@ -179,7 +181,7 @@ def constrained_psvm(
         Weight of the hinge loss, of each instance where it is an array.
     value : float
         V, such as the SVM value of any feasible labeling.
-    integer : bool
+    integer : bool, default=True
         Whether :math:`z \in \{0, 1\}^N`; otherwise :math:`0 \le z \le 1`, the continuous labels
         :math:`y \in \operatorname{conv} \mathcal{Y}`: where branch and bound begins.  Then
         :math:`w = 0` costs nothing for an instance with :math:`1 / M_i \le z_i \le 1 - 1 / M_i`,
@@ -194,6 +196,9 @@ def constrained_psvm(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.labelings import FeasibleLabelings
+    >>> from propcvx.programs import constrained_psvm
     >>> from propcvx import Bags, bag_target
     >>> bags = Bags.from_target(bag_target([0, 0, 0], [1 / 3]))
     >>> feasible, features = FeasibleLabelings.from_bags(bags, 0), np.array([[-1.0], [0.0], [1.0]])

@@ -35,7 +35,7 @@ def svm_primal(features: Array, *, bias: bool = True) -> Program:
     ----------
     features : array of shape (N, r)
         F, one row per instance.
-    bias : bool
+    bias : bool, default=True
         Whether there is a bias b; eq:convex_1 drops it.
 
     Returns
@@ -47,6 +47,8 @@ def svm_primal(features: Array, *, bias: bool = True) -> Program:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import svm_primal
     >>> from propcvx.solvers import solve
     >>> program = svm_primal(np.array([[-1.0], [1.0]]))
     >>> print(program)
@@ -87,7 +89,7 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
     ----------
     features : array of shape (N, r)
         F, one row per instance.
-    bias : bool
+    bias : bool, default=True
         Whether there is a bias, and the last constraint, ``balance``; eq:convex_2 has none.
 
     Returns
@@ -102,6 +104,8 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import svm_dual, svm_dual_parameters
     >>> from propcvx.solvers import solve
     >>> features = np.array([[-1.0], [1.0]])
     >>> program = svm_dual(features)
@@ -137,6 +141,8 @@ def svm_dual_parameters(labeling: Array, C: Array | float) -> dict[str, Array]:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import svm_dual_parameters
     >>> svm_dual_parameters(np.array([1.0, -1.0]), 2.0)["upper"]
     array([2., 0.])
     """
@@ -170,6 +176,8 @@ def margin_classifier(features: Array, loss: InstanceLoss) -> Program:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.programs import margin_classifier
     >>> from propcvx.labelings.losses import INSTANCE_LOSSES
     >>> print(margin_classifier(np.array([[-1.0], [1.0]]), INSTANCE_LOSSES["logistic"]))
     margin_classifier (eq:pSVM_2): exponential cone program
@@ -218,6 +226,7 @@ def soft_logistic_regression(features: Array, weights: Array) -> Program:
 
     Examples
     --------
+    >>> from propcvx.programs import soft_logistic_regression
     >>> import numpy as np
     >>> program = soft_logistic_regression(np.array([[-1.0], [1.0]]), np.ones(2))
     >>> print(program)
@@ -268,6 +277,7 @@ def mkl_epigraph(features: Array, labelings: Array, C: Weight) -> Program:
 
     Examples
     --------
+    >>> from propcvx.programs import mkl_epigraph
     >>> import numpy as np
     >>> from propcvx.solvers import solve
     >>> features, labelings = np.array([[-1.0], [1.0]]), np.array([[-1.0, 1.0], [1.0, -1.0]])
@@ -326,6 +336,7 @@ def mkl_group(features: Array, labelings: Array, C: Weight) -> Program:
 
     Examples
     --------
+    >>> from propcvx.programs import mkl_group
     >>> import numpy as np
     >>> features, labelings = np.array([[-1.0], [1.0]]), np.array([[-1.0, 1.0], [1.0, -1.0]])
     >>> print(mkl_group(features, labelings, 1.0))
@@ -374,6 +385,7 @@ def mkl_inner(features: Array, labelings: Array, C: Weight) -> Program:
 
     Examples
     --------
+    >>> from propcvx.programs import mkl_inner
     >>> import numpy as np
     >>> features, labelings = np.array([[-1.0], [1.0]]), np.array([[-1.0, 1.0], [1.0, -1.0]])
     >>> print(mkl_inner(features, labelings, 1.0))

@@ -36,7 +36,7 @@ def check_consistent(who: str, lower: float, upper: float) -> None:
         raise InconsistentBoundsError(
             f"{who}: the lower bound {lower:.6g} is above the upper bound {upper:.6g}, so at least "
             "one of the two is invalid. A lower bound must hold for every feasible labeling and "
-            "include a solver's error; return minus infinity if nothing is proved."
+            "include a solver's error. Return minus infinity if nothing is proved."
         )
 
 
@@ -106,6 +106,8 @@ def labeling_upper_bound(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.relaxation import labeling_upper_bound
     >>> round(labeling_upper_bound(np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), 1.0), 6)
     0.5
     """
@@ -172,6 +174,8 @@ def relaxation_lower_bound(alpha: Array, oracle: Oracle, C: Weight) -> float:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.relaxation import relaxation_lower_bound
     >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.feasible import FeasibleLabelings
     >>> from propcvx.relaxation.oracles import ExhaustiveOracle

@@ -79,30 +79,37 @@ def compare_relaxations(
 
     Parameters
     ----------
-    X, y, C, epsilon, intercept
+    X, y, epsilon, intercept
         As in :class:`propcvx.ConvPropSVM`.
-    relaxations : object, or sequence of objects
+    C : float, default=1.0
+        Weight of the hinge loss; a number, not ``"scale"``.
+    relaxations : str, object, or sequence of these, default: all four names
         Objects with the method ``relax``, or names in ``propcvx.relaxation.RELAXATIONS``.
     y_true : array of shape (n_instances,), optional
         True labels -1 and +1.
-    time_limit : float
-        Seconds of a relaxation, between its rounds and in its solver; soon after, it is ended.
+    time_limit : float, default=60.0
+        Limit in seconds for each relaxation; its worker process is ended shortly after.
     **kernel
         ``kernel``, ``gamma``, ``degree`` and ``coef0``.
 
     Returns
     -------
     list of dict
-        Ready for ``pandas.DataFrame``, with None where a value does not exist: ``kind``, the name;
-        ``loss`` of the relaxation and its ``value``; ``lower`` and ``upper``, which bound the
-        hinge value of the best labeling, ``upper`` being the value of the labeling of the rounding
-        ``"best"``; their ``gap``; ``best_upper``, the least of all rows; ``accuracy`` of that
-        labeling, with ``y_true``; ``cpu_seconds``, ``rounds``, and ``history``, pairs of processor
-        time and lower bound; ``status``, one of "done", "out of time", "refused", "failed",
-        "crashed", with the ``reason``.
+        A row for each relaxation, ready for ``pandas.DataFrame``; None where there is no value.
+
+        - ``kind``, ``loss``, ``value``: name, loss and objective value of the relaxation;
+        - ``lower``, ``upper``: bounds on the hinge value of the best labeling; ``upper`` is the
+          value of the labeling of the rounding ``"best"``;
+        - ``gap``, ``best_upper``: their relative gap, and the smallest ``upper`` of all rows;
+        - ``accuracy``: of that labeling, if there is ``y_true``;
+        - ``cpu_seconds``, ``rounds``: processor time and number of rounds;
+        - ``history``: pairs of processor time and lower bound;
+        - ``status``, ``reason``: "done", "out of time", "refused", "failed" or "crashed", and why.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.relaxation import compare_relaxations
     >>> from propcvx import bag_target
     >>> X = np.array([[1.0, 0.2], [0.8, -0.1], [-0.9, 0.3], [-1.1, 0.0]])
     >>> y = bag_target([0, 0, 0, 1], [2 / 3, 0.0])

@@ -28,32 +28,36 @@ TOWARDS_ZERO = 1e-9
 
 @dataclass(eq=False, repr=False)
 class CuttingPlanes(Relaxation):
-    """Algorithm 2, with a choice of its master and oracle.
+    """Cutting planes for the relaxation (Algorithm 2), with a choice of master and oracle.
 
     Parameters
     ----------
-    master : str or callable
-        Form of the restricted master: ``"group"``, ``"epigraph"`` or ``"reduced_gradient"``, of
-        which the last needs a solver of quadratic programs only; or a callable
-        ``master(features, C, solve)`` that returns a function from labelings to a
-        :class:`propcvx.relaxation.masters.MasterSolution`.
-    oracle : str or callable
-        ``"ascent"`` (the paper's, improved by a few more sorts), ``"coordinate"`` (the paper's,
-        along the axes that keep 90% of the variance), ``"coordinate_features"`` (along the features
-        themselves), ``"random_directions"``, ``"several"`` (five cuts a round); with a bound that
-        no labeling exceeds ``"eigenvalue"`` and ``"semidefinite"``; and of the most violated
-        labeling ``"exhaustive"``, ``"sweep"`` (two features) and ``"mixed_integer"``; or a
-        callable ``oracle(features, feasible)`` that returns a function from alpha to a
-        :class:`propcvx.relaxation.oracles.Cut`.
-    max_cuts : int
+    master : str or callable, default="group"
+        Form of the restricted master, which all have the same optimum: ``"group"`` or
+        ``"epigraph"``, second-order cone programs, or ``"reduced_gradient"``, a sequence of
+        quadratic programs.  Or a callable ``master(features, C, solve)`` that returns a function
+        from labelings to a :class:`propcvx.relaxation.masters.MasterSolution`.
+    oracle : str or callable, default="ascent"
+        How a violated labeling is found.
+
+        - Heuristics without a bound: ``"coordinate"`` (the paper's, along the axes that keep 90% of
+          the variance), ``"coordinate_features"`` (along the features themselves), ``"ascent"``
+          (the paper's, improved by a few more sorts), ``"random_directions"``, and ``"several"``
+          (five cuts in each round).
+        - Heuristics with a bound on the violation: ``"eigenvalue"`` and ``"semidefinite"``.
+        - Exact: ``"exhaustive"`` (up to 100,000 labelings), ``"sweep"`` (two features) and
+          ``"mixed_integer"`` (SCIP).
+        - A callable ``oracle(features, feasible)`` that returns a function from alpha to a
+          :class:`propcvx.relaxation.oracles.Cut`.
+    max_cuts : int, default=1
         Largest number of labelings in the master.
-    tol : float
-        Stops when the objective decreases by less, or no labeling is violated by more, in units of
-        C, or its mean: instances s times as large with C / s^2 are the same problem.
+    tol : float, default=1e-4
+        Stop when the objective decreases by less than ``tol`` times C, or no labeling violates the
+        relaxation by more.  With instance weights C is their mean.
 
     Examples
     --------
-    >>> from propcvx import ConvPropSVM
+    >>> from propcvx import ConvPropSVM, CuttingPlanes
     >>> model = ConvPropSVM(relaxation=CuttingPlanes(oracle="sweep", max_cuts=10))
     >>> model.set_params(relaxation__max_cuts=20).relaxation.max_cuts
     20

@@ -30,12 +30,13 @@ class Lifted(Relaxation):
 
     Parameters
     ----------
-    max_order : int
+    max_order : int, default=400
         Largest order of the semidefinite matrix that it solves.  The order is at most the number of
         instances plus the number of features (with a kernel: the rank of the Gram matrix) plus one.
 
     Examples
     --------
+    >>> from propcvx.relaxation import Lifted
     >>> from propcvx import ConvPropSVM
     >>> ConvPropSVM(relaxation=Lifted(max_order=600), solver_tol=1e-4).relaxation.max_order
     600
@@ -117,7 +118,7 @@ class Diffrac(Relaxation):
 
     Parameters
     ----------
-    max_order : int
+    max_order : int, default=400
         Largest order of the semidefinite matrix, about the number of instances.
     """
 

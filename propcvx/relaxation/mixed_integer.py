@@ -40,9 +40,10 @@ class MixedInteger(Relaxation):
 
     Parameters
     ----------
-    time_limit : float
-        Time limit in seconds; infinity for none, which solvers other than SCIP and Gurobi need.
-    max_instances : int
+    time_limit : float, default=60.0
+        Time limit in seconds; infinity for none.  Solvers other than SCIP and Gurobi take no limit:
+        use infinity with them.
+    max_instances : int, default=200
         Largest number of instances that it accepts.
     """
 

@@ -48,7 +48,7 @@ class RelaxationResult(Readable):
         The feasible labelings that were found.
     history : History
         One record per round.
-    stopped_by : exception or None
+    exception : exception or None
         The interruption or solver failure that ended a loop after at least one round.
 
     Examples

@@ -51,9 +51,9 @@ def compare_solvers(
         The program, with its parameters set.
     solvers : sequence of str or Solver, optional
         By default, all that are installed and can solve the program.
-    tols : sequence of float or None
+    tols : sequence of float or None, default=(None, 1e-3, 1e-9)
         Tolerances, converted to the options of each solver; None is the solver's default.
-    time_limit : float
+    time_limit : float, default=60.0
         Seconds after which a run is ended.
 
     Returns
@@ -68,6 +68,7 @@ def compare_solvers(
 
     Examples
     --------
+    >>> from propcvx.solvers import compare_solvers
     >>> import cvxpy as cp
     >>> x = cp.Variable(2, name="x")
     >>> nearest = cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), [cp.sum(x) == 1])

@@ -54,7 +54,7 @@ SolverNames = SolverName | Sequence[SolverName | tuple[SolverName, Mapping[str, 
 
 @dataclass(frozen=True)
 class Solve:
-    """``solve(program) -> Solution`` with fixed settings, which every loop receives.
+    """Settings of a solver, called as ``solve(program)``; every loop receives one.
 
     Attributes
     ----------
@@ -67,6 +67,8 @@ class Solve:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.solvers import Solve
     >>> from propcvx.programs import svm_dual, svm_dual_parameters
     >>> program = svm_dual(np.array([[-1.0], [2.0]]))
     >>> program = program.set(**svm_dual_parameters(np.array([-1.0, 1.0]), C=1.0))
@@ -139,25 +141,25 @@ def solve(
     ----------
     program : Program or cvxpy.Problem
         The program, its parameters set.
-    solver : str, Solver or sequence
+    solver : str, Solver or sequence, default="auto"
         A name in ``SOLVERS`` or of another solver that CVXPY has installed, or a solver of your
         own; or several of them or pairs ``(solver, options)``, of which the next is called if one
         fails or stops before its tolerance.  ``"auto"`` is the list of
         :func:`propcvx.solvers.choose_solvers`.  There is no other fallback; ``Solution.solver``
         names the solver that answered.
-    tol : float
+    tol : float, default=1e-8
         Tolerance.  For programs whose structure can bound the error of a solution
         (:meth:`propcvx.programs.Structure.gap`), the relative duality gap: it is computed from the
         solution, and if it is too large, the solver is called again with a smaller tolerance.  For
         all other programs, the solver's own tolerances.
-    residuals : bool
+    residuals : bool, default=True
         Whether to recompute residuals and the duality gap.  Loops do not.
     warm_start : object
         ``Solution.warm_start`` of an earlier solution of the same program.  A solver that cannot
         use it makes a cold start.
-    warn : bool
+    warn : bool, default=True
         Whether to warn of a solution that is not within the tolerance; its status shows it, too.
-    time_limit : float
+    time_limit : float, default=inf
         Seconds for all solvers together, passed to each solver by its own option; each call with a
         smaller tolerance has the same limit.
     **options
@@ -194,6 +196,7 @@ def solve(
 
     Examples
     --------
+    >>> from propcvx.solvers import solve
     >>> import numpy as np
     >>> from propcvx.programs import svm_primal
     >>> svm = svm_primal(np.array([[1.0], [-2.0]])).set(y=np.array([1.0, -1.0]), C=1.0)

@@ -25,7 +25,7 @@ ADVICE = "scale the features, or use a smaller C, a looser tol or another solver
 
 @dataclass(frozen=True)
 class Solution(Readable):
-    r"""Solution of one program.
+    r"""Solution of a program: variables, duals, status and measured errors.
 
     A solver's ``run`` returns one with a status, variables and duals; :func:`propcvx.solvers.solve`
     adds the rest.
@@ -39,14 +39,14 @@ class Solution(Readable):
         Signs of duals are those in the program's docstring.  Those of a cone are a list of arrays;
         a program with integers has none.
     value : float
-        Objective value of ``variables``, evaluated by us.
+        Objective value of ``variables``, recomputed by propcvx.
     solver : str
         The solver that answered.
     tol : float
         The tolerance that was given.
     gap : float or None
-        Relative duality gap between feasible points, which is compared with ``tol``; None for
-        programs whose structure cannot make a solution feasible.
+        Duality gap between feasible points, relative to the objective, which is compared with
+        ``tol``; None for programs whose structure cannot make a solution feasible.
     residuals : Residuals or None
         Recomputed from the problem; None with ``residuals=False``, or if a part of the problem is
         not covered, which an ``UncheckedResidualsWarning`` names.
@@ -56,11 +56,12 @@ class Solution(Readable):
     iterations : int or None
         Iterations, if the solver reports them.
     warm_start : object
-        Where the solver ended, for ``solve(..., warm_start=...)`` on the same program.  It is not
-        pickled.
+        State of the solver, to pass to ``solve(..., warm_start=...)`` for the same program.  It is
+        not pickled.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from propcvx.programs import svm_dual, svm_dual_parameters
     >>> from propcvx.solvers import solve
     >>> program = svm_dual(np.array([[-1.0], [2.0]]))
@@ -130,7 +131,7 @@ OptionsOf = Callable[[float], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Solver:
-    """One entry of the table, or a solver of your own for ``solver=``.
+    """Solver of programs: an entry of ``SOLVERS``, or your own for ``solver=``.
 
     Attributes
     ----------

@@ -177,15 +177,17 @@ FEW_FEATURES = 0.1
 def choose_solvers(program: Program) -> tuple[str, ...]:
     """Return names of solvers for a program, to be called in turn if one fails or stops early.
 
-    Up to ``TEACHING_SIZE`` an SVM, a logistic model, a ridge regression and a master of one cut
-    are solved through CVXPY, and solvers for their structure are the last in the list; beyond it,
-    the first.  So is InvCal's own solver with more bags than that and few features.  Other
+    Up to 1,000 rows and 64 columns (``TEACHING_SIZE``), an SVM, a logistic model, a ridge
+    regression and a master of one cut are solved through CVXPY, and solvers for their structure are
+    last in the list.  For larger programs they are first.  So is the solver for InvCal with more
+    than 1,000 bags and at most a tenth as many features.  Other
     specialized solvers are the first at any size: the master of several cuts is a new program at
     every cut, which takes longer to compile than to solve, and a ridge of 0 needs the solution of
     least norm.  Solvers that are not installed are omitted.  If none is installed, all are named.
 
     Examples
     --------
+    >>> from propcvx.solvers import choose_solvers
     >>> import numpy as np
     >>> from propcvx.programs import svm_dual
     >>> choose_solvers(svm_dual(np.ones((300, 8))))
@@ -231,6 +233,7 @@ def list_solvers(program: Program) -> list[str]:
 
     Examples
     --------
+    >>> from propcvx.solvers import list_solvers
     >>> import numpy as np
     >>> from propcvx.programs import svm_primal
     >>> "clarabel" in list_solvers(svm_primal(np.eye(2)))
@@ -267,19 +270,19 @@ def find_solver(solver: str | Solver, program: Program) -> Solver:
     row = named_solver(solver)
     if row is None:
         raise UnsupportedSolverError(
-            f"solver must be 'auto', a Solver, or one of {sorted(SOLVERS)}, or any other that "
-            f"CVXPY has installed; got {solver!r}{did_you_mean(str(solver).lower(), SOLVERS)}; "
+            f"solver must be 'auto', a Solver, or the name of one, in propcvx.solvers.SOLVERS or "
+            f"installed with CVXPY; got {solver!r}{did_you_mean(str(solver).lower(), SOLVERS)}. "
             f"{list_solvers(program)} can solve {program.name}."
         )
     if not row.can_solve(program):
         reason = "" if row.classes else ": it supports one structure, which no variant has"
         raise UnsupportedSolverError(
             f"solver {row.name!r} cannot solve {program.name} ({program.problem_class.value})"
-            f"{reason}; {list_solvers(program)} can."
+            f"{reason}. Use one of {list_solvers(program)}."
         )
     if not row.installed:
         raise UnsupportedSolverError(
-            f"solver {row.name!r} is not installed: pip install {row.package}; "
-            f"{list_solvers(program)} are installed and can solve {program.name}."
+            f"solver {row.name!r} is not installed. Run `pip install {row.package}`, or use one of "
+            f"{list_solvers(program)}."
         )
     return row

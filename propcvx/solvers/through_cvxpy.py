@@ -45,7 +45,7 @@ def run_cvxpy(program: Program, options: dict[str, Any], warm: Any, *, cvxpy_nam
             largest = np.abs(np.append(data["b"], data["G"])).max(initial=0.0)
             if largest >= NO_BOUND[cvxpy_name]:
                 raise ValueError(
-                    f"the solver treats a bound of {largest:.3g} as infinite; rescale the problem"
+                    f"the solver treats a bound of {largest:.3g} as infinite. Rescale the problem"
                 )
         built = perf_counter()
         raw = chain.solve_via_data(

@@ -132,7 +132,7 @@ class FeatureMap:
         X : array
             The training instances.
         kernel : Kernel
-        matrices : float
+        matrices : float, default=2.0
             Number of matrices as large as the Gram matrix that must fit into memory: 2 for the
             factor, and more for later computations.
 
@@ -220,7 +220,7 @@ class FeatureMap:
         ----------
         C : float
             Weight of the loss of an instance, the largest one.
-        multiple : float
+        multiple : float, default=1.0
             Factor of :math:`\lambda`.
         """
         fraction = 1.0 / (1.0 + 2.0 * C * multiple * self.omitted_norm)
@@ -275,7 +275,7 @@ def check_gram(gram: Array, n_instances: int) -> Array:
         raise InputError("the Gram matrix must be finite; got NaN or infinity.")
     largest = max(gram.max(), -gram.min())
     if largest == 0.0:
-        raise InputError("the Gram matrix must not be zero: no instance differs from another.")
+        raise InputError("the Gram matrix must not be zero; got only zeros.")
     asymmetry = max(
         (gram[start : start + BLOCK] - gram[:, start : start + BLOCK].T).max()
         for start in range(0, n_instances, BLOCK)
@@ -332,7 +332,7 @@ def factor(gram: Array) -> tuple[Array, float, Indices]:
         return features, omitted_norm, pivots
     raise InputError(
         f"the Gram matrix must be positive semidefinite; got eigenvalues from "
-        f"{largest * values[0]:.3g} to {largest * values[-1]:.3g}; use a valid kernel or add to "
+        f"{largest * values[0]:.3g} to {largest * values[-1]:.3g}. Use a valid kernel or add to "
         "its diagonal."
     )
 
@@ -374,6 +374,6 @@ def _warn_if_inexact(diagonal: Array, features: Array, largest: float) -> None:
         warn(
             f"the Gram matrix is positive semidefinite only relative to its largest entries, and "
             f"in {int(inexact.sum())} of {len(inexact)} instances the features differ from it by "
-            "more than a few digits; scale the instances before the kernel, or drop the largest.",
+            "more than a few digits. Scale the instances before the kernel, or drop the largest.",
             IllPosedWarning,
         )

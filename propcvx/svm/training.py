@@ -143,8 +143,7 @@ def singleton_target(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     if len(classes) != 2:
         raise InputError(
             f"y must have labels of two classes; got {len(classes)}. Only binary classification is "
-            f"supported. For names of bags, {MAKE_TARGET}; for more classes, pass a table as "
-            f"proportions. {FOLD_ADVICE}"
+            f"supported. For bags or more classes, {MAKE_TARGET}. {FOLD_ADVICE}"
         )
     return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
 
@@ -203,7 +202,7 @@ def proportion_term(
     loss : str or ProportionLoss
         The loss, or its name.
     C_p : float
-    weights : "size", "uniform", array of shape (n_bags,), dict or pandas Series
+    weights : "size", "uniform", array of shape (n_bags,), dict or Series
         Factor of ``C_p`` for each bag, see :func:`bag_weights`.
     bags : Bags
     """

@@ -49,7 +49,7 @@ def test_bag_ids_in_a_column_without_dtype_names():
 
 def test_ids_that_cannot_be_sorted_need_a_dict():
     ids = ["a", 1, (2, 3), "a"]
-    with pytest.raises(InputError, match=r"cannot be sorted.*pass a dict keyed by bag id"):
+    with pytest.raises(InputError, match=r"cannot be sorted.*Pass a dict keyed by bag id"):
         bag_target(ids, [0.5, 0.0, 1.0])
     y = bag_target(ids, {1: 0.0, (2, 3): 1.0, "a": 0.5})
     assert y["proportion"].tolist() == [0.5, 0.0, 1.0, 0.5]

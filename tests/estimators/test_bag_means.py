@@ -23,7 +23,7 @@ def test_numeric_index_names_bags():
     assert hasattr(shares.index, "step"), "pandas makes a RangeIndex of these keys"
     table = BagMeans(means, shares, [10] * 3, ids=[3, 2, 1])
     assert table.bags.proportions.tolist() == [0.2, 0.5, 0.8]
-    with pytest.raises(InputError, match=r"must name every bag of ids; got none of .'1'"):
+    with pytest.raises(InputError, match=r"must name every bag of ids; missing: .'1'"):
         BagMeans(means, shares, [10] * 3, ids=["1", "2", "3"])
     rows = pd.DataFrame({"bag": ["c", "a", "b"], "x": [2.0, 0.0, 1.0]})
     with pytest.raises(InputError, match="ids must have its rows in the order of means"):

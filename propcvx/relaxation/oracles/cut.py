@@ -85,7 +85,7 @@ def check_cut(
     if not cut.bound >= cut.value:
         raise InputError(
             f"{source} returned the bound {cut.bound:.9g}, below the value {cut.value:.9g} that "
-            "its labeling attains; use infinity where no bound is known."
+            "its labeling attains. Use infinity where no bound is known."
         )
 
 

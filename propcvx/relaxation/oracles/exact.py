@@ -28,6 +28,8 @@ class ExhaustiveOracle(BaseOracle):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.relaxation.oracles import ExhaustiveOracle
     >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.feasible import FeasibleLabelings
     >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
@@ -61,6 +63,8 @@ class DirectionSweepOracle(BaseOracle):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.relaxation.oracles import DirectionSweepOracle
     >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.feasible import FeasibleLabelings
     >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
@@ -72,8 +76,8 @@ class DirectionSweepOracle(BaseOracle):
     def __post_init__(self) -> None:
         if self.features.shape[1] > 2:
             raise InputError(
-                f"a sweep over directions needs at most 2 features; got {self.features.shape[1]}; "
-                "use ExhaustiveOracle, MixedIntegerOracle or CoordinateOracle."
+                f"a sweep over directions needs at most 2 features; got {self.features.shape[1]}. "
+                "Use ExhaustiveOracle, MixedIntegerOracle or CoordinateOracle."
             )
 
     def __call__(self, alpha: Array) -> Cut:

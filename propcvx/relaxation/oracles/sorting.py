@@ -93,6 +93,8 @@ class CoordinateOracle(BaseOracle):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from propcvx.relaxation.oracles import CoordinateOracle
     >>> from propcvx import Bags, bag_target
     >>> from propcvx.labelings.feasible import FeasibleLabelings
     >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
