@@ -85,6 +85,7 @@ myst_substitutions = {
     "class_table": package_tables.class_table(),
     "program_table": package_tables.program_table(),
     "aims": result_tables.bounds_table("aims.json"),
+    "error_table": package_tables.error_table(),
     "mistake_tables": package_tables.mistake_tables(),
     "warning_table": package_tables.warning_table(),
     **paper_equations.equation_pages(),

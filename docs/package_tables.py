@@ -49,24 +49,31 @@ def _variant(name: str, program: str) -> str:
 
 
 def mistake_tables() -> str:
-    """Under each heading: what was wrong, the class of the error, and its message."""
+    """Under each heading: the mistake, the class of the error, and its message."""
     return "\n\n".join(
         f"```{{rubric}} {heading}\n```\n\n"
         + markdown_table(
-            ["what was wrong", "error", "message"],
+            ["mistake", "error", "message"],
             ([name, *_seen(name, mistake)] for name, mistake in entries.items()),
         )
         for heading, entries in MISTAKES.items()
     )
 
 
+def error_table() -> str:
+    """Each class of error with its base classes and the first line of its docstring."""
+    kinds = [PropCVXError, *_subclasses(PropCVXError)]
+    rows = (
+        [_linked(kind), ", ".join(f"`{base.__name__}`" for base in kind.__bases__), _meaning(kind)]
+        for kind in kinds
+    )
+    return markdown_table(["error", "bases", "meaning"], rows)
+
+
 def warning_table() -> str:
     """Each class of warning with the first line of its docstring."""
-    rows = (
-        [_linked(kind), (kind.__doc__ or "").strip().splitlines()[0]]
-        for kind in PropCVXWarning.__subclasses__()
-    )
-    return markdown_table(["warning", "what it says"], rows)
+    rows = ([_linked(kind), _meaning(kind)] for kind in PropCVXWarning.__subclasses__())
+    return markdown_table(["warning", "meaning"], rows)
 
 
 def _seen(name: str, mistake: Mistake) -> tuple[str, str]:
@@ -81,10 +88,19 @@ def _seen(name: str, mistake: Mistake) -> tuple[str, str]:
     raise ValueError(f"{name!r} raises nothing")
 
 
+def _subclasses(kind: type) -> list[type]:
+    ours = [child for child in kind.__subclasses__() if child.__module__.startswith("propcvx")]
+    return [c for child in ours for c in (child, *_subclasses(child))]
+
+
+def _meaning(kind: type) -> str:
+    return (kind.__doc__ or "").strip().splitlines()[0]
+
+
 def _linked(kind: type) -> str:
     """The name of a class of the package, linked; of another, as it is."""
     ours = issubclass(kind, PropCVXError | PropCVXWarning)
-    return f"{{class}}`~propcvx.errors.{kind.__name__}`" if ours else f"`{kind.__name__}`"
+    return f"{{class}}`~{kind.__module__}.{kind.__name__}`" if ours else f"`{kind.__name__}`"
 
 
 def _literal(line: str) -> str:

@@ -2,6 +2,32 @@
 
 A table of means is all that EcologicalRegression and InvCal use; fit the other methods to a sample
 of whole bags in memory.  This needs the extra ``propcvx[dask]``.
+
+Examples
+--------
+>>> import dask.dataframe as dd
+>>> import numpy as np
+>>> import pandas as pd
+>>> import propcvx.dask
+>>> from propcvx import AlterPropSVM, InvCal, bag_target, fit_means
+>>> random, bags = np.random.RandomState(0), np.repeat(np.arange(100), 50)
+>>> labels = np.where(random.uniform(size=5000) < random.uniform(size=100)[bags], 1, -1)
+>>> rows = pd.DataFrame(random.normal(size=(5000, 2)) + labels[:, None], columns=["u", "v"])
+>>> rows["bag"], rows["proportion"] = bags, pd.Series(labels > 0).groupby(bags).transform("mean")
+>>> frame = dd.from_pandas(rows, npartitions=4)  # or dd.read_parquet("rows")
+
+Fit to the table of means, and predict all rows:
+
+>>> by_means = fit_means(InvCal(), propcvx.dask.bag_means(frame))
+>>> predicted = propcvx.dask.predict(by_means, frame[["u", "v"]])
+>>> float((predicted.compute() == labels).mean())
+0.92
+
+Fit another method to a sample of whole bags:
+
+>>> sample = propcvx.dask.sample_bags(frame, 20, random_state=0)
+>>> y = bag_target(sample["bag"], sample.groupby("bag")["proportion"].first())
+>>> by_svm = AlterPropSVM(random_state=0).fit(sample[["u", "v"]], y)
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class IllPosedWarning(PropCVXWarning):
 
 
 class UnscaledWarning(PropCVXWarning):
-    """Columns have so different ranges that the widest decide a fit."""
+    """Columns have such different ranges that the widest ones determine the fit."""
 
 
 class PoorFitWarning(PropCVXWarning):

@@ -69,7 +69,7 @@ def equation_5(C_p=1.0, seed=0):
 
 
 def figure_1(data=None):
-    """Methods that see only means can be wrong everywhere, and the proportion-SVMs right.
+    """Methods that use only means can misclassify every instance; the pSVMs classify all correctly.
 
     Notes
     -----

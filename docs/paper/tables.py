@@ -42,7 +42,7 @@ def mean_accuracies(experiment, methods, bag_sizes):
 
 
 def table_2(bag_sizes=(2, 4, 8, 16)):
-    """The accuracies of the proportion-SVMs with the linear kernel, bags of 2 to 16.
+    """The accuracies of the pSVMs with the linear kernel, bags of 2 to 16.
 
     Notes
     -----
@@ -91,7 +91,7 @@ def table_3(bag_sizes=(2048, 4096, 8192)):
 
 
 def table_4(bag_sizes=(2, 4, 8, 16)):
-    """The accuracies of the proportion-SVMs with the Gaussian kernel, bags of 2 to 16.
+    """The accuracies of the pSVMs with the Gaussian kernel, bags of 2 to 16.
 
     Notes
     -----

@@ -47,6 +47,23 @@ class Bound:
         ``"branch_and_bound"`` begins with it.
     finds_labeling : bool
         Whether it finds the best labeling itself, so that no search is needed before it.
+
+    Examples
+    --------
+    No hinge loss is negative, and a bag costs at least the smallest cost of a count:
+
+    >>> from propcvx import bag_target, certify
+    >>> from propcvx.bounds import Bound
+    >>> from propcvx.datasets import make_two_bags
+    >>> def cheapest_counts(problem, interval, search):
+    ...     interval.check_time()  # ends the bound at the time limit
+    ...     interval.prove("cheapest_counts", problem.least_cost)
+    >>> data = make_two_bags(10, random_state=0)
+    >>> y = bag_target(data.bags, data.proportions)
+    >>> bounds = [Bound(cheapest_counts), "bag_moments"]
+    >>> result = certify(data.X, y, C=0.1, C_p=1.0, bounds=bounds)
+    >>> [event.bound for event in result.history if event.lower > 0.0][-1]
+    'bag_moments'
     """
 
     run: Callable[[LabelingProblem, Interval, SwapSearch], None]

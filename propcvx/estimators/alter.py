@@ -164,8 +164,8 @@ class AlterPropSVM(BagClassifier):
 
     References
     ----------
-    .. [1] F. X. Yu, D. Liu, S. Kumar, T. Jebara and S.-F. Chang. pSVM for learning with label
-       proportions. ICML, 2013.
+    .. [1] F. X. Yu, D. Liu, S. Kumar, T. Jebara and S.-F. Chang. :math:`\propto`\ SVM for
+       learning with label proportions. ICML, 2013.
 
     Examples
     --------

@@ -151,8 +151,8 @@ class ConvPropSVM(BagClassifier):
 
     References
     ----------
-    .. [1] F. X. Yu, D. Liu, S. Kumar, T. Jebara and S.-F. Chang. pSVM for learning with label
-       proportions. ICML, 2013.
+    .. [1] F. X. Yu, D. Liu, S. Kumar, T. Jebara and S.-F. Chang. :math:`\propto`\ SVM for
+       learning with label proportions. ICML, 2013.
 
     Examples
     --------
@@ -245,11 +245,12 @@ class ConvPropSVM(BagClassifier):
 
 
 def paper_conv_psvm(**parameters: Any) -> ConvPropSVM:
-    """Return conv-pSVM as in the paper: one cut by the oracle of eq:inf, centered, no intercept.
+    """Return conv-pSVM with the settings of the experiments: one cut by the oracle of eq:inf.
 
-    The settings are C = 1, ``CuttingPlanes(oracle="coordinate", max_cuts=1)`` and
-    ``fit_intercept=False``.  The solver is the one of the stored results: the last digits of alpha
-    can decide the next cut.
+    The settings are C = 1, centered features, ``CuttingPlanes(oracle="coordinate", max_cuts=1)``
+    and ``fit_intercept=False``.  Algorithm 2 itself adds cuts until the objective decreases by less
+    than 1e-4, as with ``max_cuts=100``.  The solver is the one of the stored results: the last
+    digits of alpha can decide the next cut.
 
     Parameters
     ----------

@@ -326,7 +326,8 @@ class InvCal(BagMeanClassifier):
 
     References
     ----------
-    .. [1] S. Rüping. SVM classifier estimation from group probabilities. ICML, pages 911-918, 2010.
+    .. [1] Stefan Rüping. SVM classifier estimation from group probabilities. ICML, pages 911-918,
+       2010.
 
     Examples
     --------

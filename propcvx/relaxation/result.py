@@ -51,6 +51,17 @@ class RelaxationResult(Readable):
     exception : exception or None
         The interruption or solver failure that ended a loop after at least one round.
 
+    Notes
+    -----
+    The paper's Section 8 asks when M preserves the proportions.  Let each bag allow one number of
+    positives, :math:`1_k` be the indicator of bag k and :math:`s_k = 2 n_k p_k - n_k`.  Every
+    feasible labeling has :math:`1_k^\top y = s_k`, so a mixture of labelings has
+    :math:`M 1_k = s_k \bar y` with the mean labeling :math:`\bar y = \sum_t \mu_t y_t`.
+
+    - The mean labeling has all proportions.  Any :math:`s_k \ne 0` gives it, with its sign.
+    - The leading eigenvector u has :math:`1_k^\top u = c\, s_k` with one c for all bags: M maps
+      :math:`\sum_k x_k 1_k` to 0 if :math:`\sum_k x_k s_k = 0`, and u is orthogonal to it.
+
     Examples
     --------
     >>> from propcvx import ConvPropSVM, CuttingPlanes, bag_target

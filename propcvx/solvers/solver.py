@@ -156,6 +156,38 @@ class Solver:
         The package to ``pip install`` for the module.
     license : str
         Its license, by SPDX name if it has one.
+
+    Examples
+    --------
+    Projected gradient steps for the dual SVM without a bias:
+
+    >>> import numpy as np
+    >>> from propcvx.programs import SVMDual, svm_dual, svm_dual_parameters
+    >>> from propcvx.solvers import Solution, Solver, solve
+    >>> def run_projected_gradient(program, options, warm):
+    ...     F = program.structure.features
+    ...     y, lower, upper = (program.values[name] for name in ("y", "lower", "upper"))
+    ...     step, v, status = 1.0 / np.linalg.norm(F, 2) ** 2, np.zeros_like(y), "user_limit"
+    ...     for iteration in range(1, options["max_iter"] + 1):
+    ...         slope = F @ (F.T @ v) - y
+    ...         moved = np.clip(v - step * slope, lower, upper)
+    ...         if np.abs(moved - v).max() <= options["tol"] * step:
+    ...             status = "optimal"
+    ...             break
+    ...         v = moved
+    ...     duals = {"lower": np.maximum(slope, 0.0), "upper": np.maximum(-slope, 0.0)}
+    ...     return Solution(status, {"v": v}, duals, iterations=iteration)
+    >>> projected_gradient = Solver(
+    ...     name="projected_gradient",
+    ...     run=run_projected_gradient,
+    ...     options_of=lambda tol: {"tol": tol, "max_iter": 100_000},
+    ...     accepts=lambda structure: isinstance(structure, SVMDual) and not structure.bias,
+    ... )
+    >>> program = svm_dual(np.array([[-1.0, 0.5], [2.0, 1.0], [1.0, -1.0]]), bias=False)
+    >>> program = program.set(**svm_dual_parameters(np.array([-1.0, 1.0, 1.0]), C=1.0))
+    >>> solution = solve(program, projected_gradient, tol=1e-6)
+    >>> solution.status, abs(solution.value - solve(program, "clarabel").value) < 1e-5
+    ('optimal', True)
     """
 
     name: str

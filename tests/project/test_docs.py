@@ -2,10 +2,12 @@
 
 import doctest
 import importlib
+import inspect
 import json
 import pkgutil
 import re
 import sys
+from ast import literal_eval
 from inspect import isclass, isfunction
 from pathlib import Path
 
@@ -101,6 +103,19 @@ def test_public_names_are_in_the_api():
             target = getattr(package, name)
             if isfunction(target) or isclass(target):
                 assert f"{target.__module__}.{target.__qualname__}" in listed, name
+
+
+def test_documented_defaults_equal_the_signature():
+    seen = set()
+    for name in paper_equations.public_names():
+        target = inspect.unwrap(pkgutil.resolve_name(name))
+        text = target.__doc__ or "" if isclass(target) or isfunction(target) else ""
+        for names, value in re.findall(r"^ +([\w, ]+) : .+, default=(.+)$", text, re.MULTILINE):
+            for each in names.split(", "):
+                default = inspect.signature(target).parameters[each].default
+                assert default == (float(value) if value == "inf" else literal_eval(value)), name
+                seen.add(each)
+    assert {"C", "epsilon", "solver_tol", "time_limit"} <= seen
 
 
 def test_programs_have_a_row_in_their_table():
