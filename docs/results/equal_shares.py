@@ -1,4 +1,4 @@
-"""Methods on bags that all have the same proportion; see methods.md."""
+"""Methods on bags that all have the same proportion; see bags.md."""
 
 from itertools import product
 

@@ -67,7 +67,7 @@ METHODS = {
     "AlterPropSVM, Gaussian": AlterPropSVM(kernel="rbf", **BEFORE),
     LABELS: LogisticRegression(C=0.1, max_iter=1000),
 }
-OMITTED = ("Gaussian", "mixed", "ConvPropSVM")
+OMITTED = ("Gaussian", "mixed", "ConvPropSVM", "alone")
 EVERYWHERE = [name for name in METHODS if not any(word in name for word in OMITTED)]
 """Methods that are run on every set, and are shown."""
 ON_SETS = ["AggregateLogisticRegression", "EcologicalRegression", "InvCal", "MeanMap"]

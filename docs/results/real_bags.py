@@ -1,4 +1,4 @@
-"""Voters in their states: single votes, and rates of groups; see methods.md."""
+"""Voters in their states: single votes, and rates of groups; see rates.md."""
 
 from functools import cache
 from itertools import product
