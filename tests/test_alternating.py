@@ -127,7 +127,7 @@ def test_objective_never_increases_at_one_annealing_value(
     assert solver in ("auto", *{record.solver for record in clf.history_})
 
 
-def test_an_inaccurate_step_cannot_raise_the_objective():
+def test_inaccurate_step_cannot_raise_objective():
     problem = small_problem(3, sizes=(6, 6))
     step, random = SVMStep(problem.X, Solve("libsvm", 1e-6)), np.random.RandomState(0)
 
@@ -144,7 +144,7 @@ def test_an_inaccurate_step_cannot_raise_the_objective():
 
 @examples(12)
 @given(problem=small_problems(), loss=st.sampled_from(LOSSES))
-def test_result_is_a_fixed_point(problem, loss):
+def test_result_is_fixed_point(problem, loss):
     clf = fitted(problem, C_p=3.0, n_init=2, proportion_loss=loss, solver_tol=1e-6)
     assert clf.stop_reason_ in (StopReason.FIXED_POINT, StopReason.CONVERGED)
     gain = gain_of_a_labeling_step(clf, problem, np.full(problem.bags.n_bags, clf.C_p))
@@ -254,7 +254,7 @@ def test_smallest_objective_of_several_starts_wins():
 
 
 @pytest.mark.parametrize(("excess", "winner"), [(1e-9, "InvCal()"), (1e-3, "random")])
-def test_start_with_the_smaller_objective_wins_beyond_the_tolerance(excess, winner):
+def test_start_with_smaller_objective_wins_beyond_tolerance(excess, winner):
     random, method = (FitResult(None, None, 0.0, value, History()) for value in (1.0, 1.0 + excess))
     clf = AlterPropSVM()
     clf._best([(Start("random", True), random), (Start(InvCal(), False), method)])
@@ -299,7 +299,7 @@ def test_mixed_starts_are_random_labelings_and_two_methods():
     ],
 )
 @pytest.mark.filterwarnings("error", "ignore::propcvx.errors.PoorFitWarning")
-def test_the_default_starts_suit_any_bags(y, n_starts):
+def test_default_starts_suit_any_bags(y, n_starts):
     X = np.random.RandomState(0).randn(12, 2) + np.arange(12)[:, None]
     clf = AlterPropSVM(n_init=2, random_state=0).fit(X, y)
     assert len(clf.init_objectives_) == n_starts
@@ -309,7 +309,7 @@ def test_the_default_starts_suit_any_bags(y, n_starts):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_bag_weights_multiply_the_proportion_loss(loss):
+def test_bag_weights_multiply_proportion_loss(loss):
     problem = small_problem(13, sizes=(7, 3, 5), noise=2.0)
     sizes, numbers = problem.bags.sizes, np.array([0.1, 2.0, 5.0])
     options = {"C_p": 0.5, "proportion_loss": loss, "annealing": False, "solver_tol": 1e-6}
@@ -380,7 +380,7 @@ NORMAL = {n: np.random.RandomState(n).randn(n, 3) * [1.0, 100.0, 0.1] for n in (
     [(ON_AXES, 2, 1e-4)]
     + [(np.tile(X, (2, 1)), n, C) for n, X in NORMAL.items() for C in (1e-6, 1.0, 1e3, 1e6)],
 )
-def test_a_plane_whose_best_weights_are_zero_is_exactly_zero(X, n_positive, C, solver):
+def test_hyperplane_whose_best_weights_are_zero_is_exactly_zero(X, n_positive, C, solver):
     """The mean of the positives is among the negatives and C small, or both classes are equal."""
     labeling = np.where(np.arange(len(X)) < n_positive, 1.0, -1.0)
     separator = SVMStep(X, Solve(solver, 1e-6))(labeling, C)
@@ -389,7 +389,7 @@ def test_a_plane_whose_best_weights_are_zero_is_exactly_zero(X, n_positive, C, s
     assert HINGE.evaluate(labeling, separator.scores).sum() == pytest.approx(2.0 * n_positive)
 
 
-def test_starts_from_zero_planes_try_both_signs():
+def test_starts_from_zero_hyperplanes_try_both_signs():
     """Bags are the same at x and at -x, so that a plane is found as often as its mirror image.
 
     At the lowest C* the plane of a random labeling is mostly zero, and all labelings tie.
@@ -423,7 +423,7 @@ def test_separator_gap_bounds_error(C, solver, gap):
 
 
 @pytest.mark.parametrize("loss", ["weighted", "squared", "weighted squared"])
-def test_a_descent_with_another_instance_loss_is_a_descent(loss):
+def test_descent_with_another_instance_loss_is_descent(loss):
     problem = small_problem(1, sizes=(5, 4), noise=2.0)
     weights = np.random.RandomState(1).uniform(0.2, 3.0, 9) if "weighted" in loss else 1.0
     chosen = replace(SQUARED_HINGE if "squared" in loss else HINGE, weights=weights)

@@ -285,7 +285,7 @@ def test_bad_input_raises_short_message(call, message):
 
 
 @each_class
-def test_the_linear_kernel_needs_a_gram_matrix_only_for_libsvm(monkeypatch, cls):
+def test_linear_kernel_needs_gram_matrix_only_for_libsvm(monkeypatch, cls):
     memory = SimpleNamespace(available=1)
     monkeypatch.setattr(propcvx.checks.psutil, "virtual_memory", lambda: memory)
     if cls is AlterPropSVM:
@@ -354,7 +354,7 @@ def test_piqp_prints_nothing(capfd):
     ],
     ids=["decorated", "pipeline", "search"],
 )
-def test_a_warning_points_at_the_callers_line(call):
+def test_warning_points_at_caller_line(call):
     with pytest.warns(SplitBagWarning) as caught:
         call()
     assert caught[0].filename == __file__

@@ -435,8 +435,8 @@ def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable,
     y : bag target of shape (n_instances,)
         Made by :func:`propcvx.bag_target`.
     level : float, default=0.95
-        Level of the interval, in (0, 1).  From 0.69 on, every bag has a count in it; below,
-        ``epsilon`` may be too small for some bags.
+        Level of the interval, in (0, 1).  From 0.69 on, at least one count of every bag is within
+        the tolerance; below, ``epsilon`` may be too small for some bags.
 
     Returns
     -------

@@ -97,10 +97,11 @@ def bag_target(
         :meth:`propcvx.BagMeans.concat`.
     proportions : array of shape (n_bags,), dict or Series
         Proportion of positive instances of each bag, in [0, 1], or, with two classes, None if it is
-        not known.  An array is in the order of the sorted bag ids, which categories must have too;
-        a dict or Series is keyed by bag id.  For several classes, a table with a row of proportions
-        for each bag, which sum to one: an array of shape (n_bags, n_classes), a DataFrame with bag
-        ids as index and classes as columns, or ``{bag: {class: proportion}}``.
+        not known.  An array is in the order of the sorted bag ids (categories of a pandas
+        Categorical must be sorted, too); a dict or Series is keyed by bag id.  For several classes,
+        a table with a row of proportions for each bag, which sum to one: an array of shape (n_bags,
+        n_classes), a DataFrame with bag ids as index and classes as columns, or ``{bag: {class:
+        proportion}}``.
     labels : array of shape (n_instances,), optional
         Known labels: -1, +1, or 0 where unknown.  If every bag has 1 for all its positives and 0
         for all others, 0 seems to mean negative, and the function raises.  With a table, labels
@@ -131,6 +132,8 @@ def bag_target(
     array([0.5, 0.5, 1. , 1. ])
     >>> y["size"]
     array([2, 2, 2, 2])
+    >>> bag_target(["a", "a", "b", "b"], {"a": 0.5, "b": 1.0}, labels=[1, 0, 0, 0])["label"]
+    array([1, 0, 0, 0], dtype=int8)
     >>> bag_target(["a", "a", "b", "b"], {"a": 0.5, "b": None})["proportion"]
     array([0.5, 0.5, nan, nan])
 

@@ -95,7 +95,7 @@ class Node:
 
 @dataclass(eq=False)
 class MomentBound:
-    r"""The moment bound at a node, and the tree.
+    r"""Branch-and-bound tree with the moment bound at each node.
 
     The features are rotated to their axes of most variance.  With :math:`F = F' V + E`, margins
     differ by at most the rows of E times the weights: ``rotation_error`` is the sum of

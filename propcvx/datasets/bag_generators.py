@@ -59,7 +59,7 @@ _DISCS = (
 
 
 def make_two_bags(bag_size: int = 100, random_state: Any = None) -> BaggedData:
-    r"""Make two bags whose means are on the wrong side of the separating line, as in Figure 1.
+    r"""Make two bags whose means mislead, as in Figure 1: each is on the side of the other class.
 
     Bag 0 has 60% positives, bag 1 has 40%.  The line :math:`x_1 + x_2 = 0` separates the classes,
     positives below it, and no point is nearer to it than 0.15.  Yet the mean of bag 0 is above

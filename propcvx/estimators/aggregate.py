@@ -331,7 +331,7 @@ def whitening(design: Array, likelihood: CountLikelihood, lam: float) -> Callabl
 
 
 def equal_scores(design: Array, likelihoods: Likelihoods) -> Array:
-    """Return the plane with w = 0, and the bias of the rate of positives in all bags."""
+    """Return the hyperplane with w = 0, and the bias of the rate of positives in all bags."""
     odds = np.array([likelihood.start for likelihood in likelihoods])
     bias = odds[0] if len(odds) == 1 else log_expit(odds)
     return np.concatenate([np.zeros((design.shape[1] - 1, *np.shape(bias))), bias[None]])
@@ -418,7 +418,7 @@ def ascend(
 ) -> tuple[Array, list[float], bool]:
     """Return a local maximum, the loss after each iteration, and whether their number ended it.
 
-    The steps are taken in coordinates u, with the plane at the start plus S u, in which the
+    The steps are taken in coordinates u, with the hyperplane at the start plus S u, in which the
     curvature is nearly the same in all directions; :func:`whitening` multiplies by S.
     """
     total, values = float(likelihoods[0].weights.sum()), list[float]()
@@ -447,8 +447,8 @@ def sandwich_covariance(
     A is the second derivative of minus the penalized log-likelihood, by differences of gradients,
     and :math:`B = \frac{K}{K - f - 2} \sum_k g_k g_k^\top` the sum of squares of the gradients of K
     bags, with :math:`f = \sum_j (1 - \lambda / a_j)` free parameters, where :math:`a_j` are the
-    eigenvalues of A, raised to :math:`\lambda`.  Normal planes with this B have the variance of
-    Student's t with :math:`K - f` degrees of freedom.  P is the variance of the gradient of the
+    eigenvalues of A, raised to :math:`\lambda`.  Normal hyperplanes with this B have the variance
+    of Student's t with :math:`K - f` degrees of freedom.  P is the variance of the gradient of the
     penalty, :math:`\lambda` for each weight.  If the model is right, A and B + P are nearly equal,
     and this is Laplace's approximation of the posterior.  If bags differ beside their features, B
     is larger.

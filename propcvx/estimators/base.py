@@ -191,7 +191,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             self.dual_coef_ = np.array([feature_map.dual_coefficients(w) for w in columns])
 
     def _store_plane(self, classes: NDArray[Any], result: FitResult) -> None:
-        """Store the plane over the columns and the history, which need no instances."""
+        """Store the hyperplane over the columns and the history, which need no instances."""
         for of_another_fit in ("_calibration", "dual_coef_", "transduction_"):
             self.__dict__.pop(of_another_fit, None)
         self.classes_, self.coef_ = classes, np.atleast_2d(result.weights.T)

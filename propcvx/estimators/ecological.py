@@ -176,7 +176,7 @@ class EcologicalRegression(BagMeanClassifier):
     def _posterior(
         self, centered: Array, proportions: Array, weights: Array, bags: Bags
     ) -> Posterior:
-        """Compute the posterior of the plane over the candidate strengths."""
+        """Compute the posterior of the hyperplane over the candidate strengths."""
         if not isinstance(self.ridge, str):
             strengths = np.array([check_number("ridge", self.ridge, low=0.0, closed="left")])
         elif self.ridge == "evidence":
@@ -349,7 +349,7 @@ class Posterior:
         return float(self.strengths[np.argmax(self.log_density)])
 
     def plane(self, random: RandomState) -> tuple[Array, Array]:
-        """Draw the weights and bias of a plane; with a strength of 0, of least norm."""
+        """Draw the weights and bias of a hyperplane; with a strength of 0, of least norm."""
         strength = random.choice(self.strengths, p=softmax(self.log_density))
         ridge = strength * self.unit
         curvatures = np.square(self.singular) + ridge

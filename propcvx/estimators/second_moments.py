@@ -150,7 +150,7 @@ class SecondMoments(OneProgramClassifier):
         sign, self.sign_from_ = sign_of(scores, bags)
         if self.sign_from_ == "skewness" and not ill_posed:
             warn(
-                "the data do not identify the positive side of the plane of SecondMoments: no "
+                "the data do not identify the positive side of the hyperplane of SecondMoments: no "
                 f"label is known, and the proportions of {bags.n_bags} bags are not correlated "
                 "with their mean scores. The minority class is put on the side of the longer "
                 "tail, a guess, and arbitrary for a proportion of one half. Pass known labels in "

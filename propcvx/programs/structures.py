@@ -29,7 +29,7 @@ TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Base of the structures, with nothing known beyond the program."""
+    """Base of the structures of programs, which specialized solvers and gaps use."""
 
     def magnitude(self, values: Values) -> float:
         """Return the size of the variables if known, else 1; ``values`` are the parameters."""
@@ -96,7 +96,7 @@ class SVMDual(Structure):
         return float(max(np.abs(values["lower"]).max(), np.abs(values["upper"]).max()))
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float:
-        """Compute the relative gap between a feasible v and the plane of its weights."""
+        """Compute the relative gap between a feasible v and the hyperplane of its weights."""
         return relative_gap(*self.bounds(values, variables["v"]))
 
     def feasible(self, values: Values, v: Array) -> Array:
@@ -105,10 +105,10 @@ class SVMDual(Structure):
         return feasible_in_box(v, *box) if self.bias else np.clip(v, *box)
 
     def bounds(self, values: Values, v: Array) -> tuple[float, float]:
-        r"""Bound the optimal value by the dual objective of v and the primal one of its plane.
+        r"""Bound the optimal value by the dual objective of v and the primal one of its hyperplane.
 
         v is made feasible first: clipped to its box, and the rest of its sum spread over the room
-        that is left there.  The plane is :math:`w = F^\top v` with the best bias b.  With
+        that is left there.  The hyperplane is :math:`w = F^\top v` with the best bias b.  With
         :math:`r = y - F w - b` the two differ by
         :math:`\sum_i (u_i - v_i) r_i^+ + (v_i - l_i) r_i^-`, in which nothing cancels.
         """
@@ -231,10 +231,10 @@ class InvCalDual(Structure):
         return float(np.max(values["C_p"]))
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float:
-        r"""Compute the relative gap of a feasible :math:`z = a - a^*` and its weights' plane.
+        r"""Compute the relative gap of a feasible :math:`z = a - a^*` and its weights' hyperplane.
 
-        For that z the best a and :math:`a^*` are its positive and its negative part; the plane is
-        :math:`w = M^\top z` with the best bias.  If w = 0 has no losses, the optimum is 0, and
+        For that z the best a and :math:`a^*` are its positive and its negative part; the hyperplane
+        is :math:`w = M^\top z` with the best bias.  If w = 0 has no losses, the optimum is 0, and
         the gap is relative to the losses of scores that miss by the targets, or by 1.
         """
         target, tube = values["target"], values["epsilon"]

@@ -200,7 +200,7 @@ def margin_classifier(features: Array, loss: InstanceLoss) -> Program:
 
 
 def soft_logistic_regression(features: Array, weights: Array) -> Program:
-    r"""Logistic regression with a label :math:`t_i \in [0, 1]` of each instance, and a ridge.
+    r"""Build logistic regression with labels :math:`t_i \in [0, 1]` and a ridge.
 
     .. math::
 

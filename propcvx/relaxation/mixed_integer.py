@@ -32,7 +32,7 @@ SHORT = 10.0
 
 @dataclass(eq=False, repr=False)
 class MixedInteger(Relaxation):
-    """The optimal labeling itself, by :func:`propcvx.programs.constrained_psvm`.
+    """Exact problem as a mixed-integer program, :func:`propcvx.programs.constrained_psvm`.
 
     For tens of instances; at the time limit, the result is the interval so far.  It needs SCIP
     (``pip install pyscipopt``), whose lower bound it uses; with another solver it proves none.  It

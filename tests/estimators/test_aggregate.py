@@ -136,7 +136,7 @@ def test_bag_without_weight_changes_no_ridge():
 
 
 @pytest.mark.parametrize("seed", first(6, range(20)))
-def test_likelihood_of_two_classes_is_that_of_the_difference_of_scores(seed):
+def test_likelihood_of_two_classes_depends_on_difference_of_scores(seed):
     bags = Bags.from_target(problem_of(seed)[1])
     scores = 10.0 ** (seed % 4 - 1) * np.random.RandomState(seed).normal(size=(len(bags.labels), 2))
     other = replace(bags, proportions=1.0 - bags.proportions)
@@ -177,7 +177,7 @@ def test_fit_to_three_classes_equals_independent_maximization(seed):
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.InaccurateSolutionWarning")
 @pytest.mark.parametrize("seed", first(2, range(6)))
-def test_alternating_never_decreases_and_ends_at_the_same_maximum(seed):
+def test_alternating_never_decreases_and_ends_at_same_maximum(seed):
     problem = small_problem(seed, sizes=(3, 5, 8, 6), n_features=2)
     direct = AggregateLogisticRegression().fit(problem.X, problem.y)
     loop = AggregateLogisticRegression(solver="clarabel", tol=1e-10, max_iter=2000)
@@ -212,7 +212,7 @@ def test_tolerance_allows_all_counts_within_it():
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
-def test_equal_proportions_give_one_probability_and_a_warning(share):
+def test_equal_proportions_give_one_probability_and_warning(share):
     problem = small_problem(0, sizes=(4, 8, 8))
     with pytest.warns(IllPosedWarning, match="same proportion"):
         model = AggregateLogisticRegression().fit(

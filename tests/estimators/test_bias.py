@@ -24,7 +24,7 @@ def errors_of_all(scores, bags):
 
 @given(bags_of_all_kinds, st.data())
 @examples(150)
-def test_the_bias_has_the_least_bag_error(bags, data):
+def test_bias_has_least_bag_error(bags, data):
     values = st.sampled_from(TIES) | st.integers(-1000, 1000)
     scores = data.draw(SCALES) * data.draw(arrays(values, bags.n_instances))
     bias = least_error_bias(scores, bags)
@@ -66,7 +66,7 @@ def test_separable_instances_are_classified_at_any_proportion(share, parameters)
     assert ConvPropSVM(**parameters).fit(X, target).score(X, y) >= 0.95
 
 
-def test_zero_bias_plane_passes_through_mean():
+def test_zero_bias_hyperplane_passes_through_mean():
     X, _, target = separable(0.9)
     paper = ConvPropSVM(fit_intercept=False).fit(X, target)
     assert paper.decision_function(X).mean() == pytest.approx(0.0, abs=1e-12)

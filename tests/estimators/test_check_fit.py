@@ -114,7 +114,7 @@ def test_reversed_proportions_are_reported():
 
 
 @pytest.mark.parametrize(("expected", "fraction", "poor"), [(0.7, 0.3, False), (0.5, 0.3, True)])
-def test_is_poor_compares_with_the_majority_class(expected, fraction, poor):
+def test_is_poor_compares_with_majority_class(expected, fraction, poor):
     check = FitCheck(expected, 0.6, 0.1, 0.0, 0.5, 0.2, 30, fraction)
     assert check.is_poor == poor
     assert ("Do not use these labels" in str(check)) == poor

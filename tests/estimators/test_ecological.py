@@ -62,7 +62,7 @@ def test_evidence_equals_normal_model(rank, n_classes):
 
 
 @pytest.mark.parametrize("n_features", [3, 40])
-def test_planes_are_drawn_from_the_posterior_of_the_normal_model(n_features):
+def test_hyperplanes_are_drawn_from_posterior_of_normal_model(n_features):
     problem = small_problem(1, sizes=(4,) * 24, n_features=n_features)
     weights = problem.bags.sizes.astype(float)
     model = EcologicalRegression(ridge=0.5).fit(problem.X, problem.y)
@@ -82,7 +82,7 @@ def test_planes_are_drawn_from_the_posterior_of_the_normal_model(n_features):
     assert np.abs(off).max() < 0.1
 
 
-def test_shares_are_drawn_with_two_classes_and_the_linear_kernel():
+def test_rates_are_drawn_with_two_classes_and_linear_kernel():
     model = EcologicalRegression().fit(PROBLEM.X, PROBLEM.y)
     shares = model.sample_probabilities(PROBLEM.X, random_state=0)
     assert_allclose(model.sample_probabilities(PROBLEM.X, random_state=0), shares)

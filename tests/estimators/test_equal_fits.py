@@ -96,7 +96,7 @@ def of_weight(method, value):
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
 @pytest.mark.parametrize(("pair", "method", "case", "limits"), PAIRS)
-def test_fits_are_equal(pair, method, case, limits):
+def test_equivalent_inputs_give_equal_fits(pair, method, case, limits):
     (model, rows), (other, other_rows) = pair(clone(method), *case)
     limits = dict(limits)
     scores, expected = model.decision_function(rows), other.decision_function(other_rows)

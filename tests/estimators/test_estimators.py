@@ -58,7 +58,7 @@ def test_scikit_learn_checks(estimator, check):
 
 
 @pytest.mark.parametrize("name", INACCURATE)
-def test_accurate_fits_pass_the_other_checks(name):
+def test_accurate_fits_pass_other_checks(name):
     accurate = AlterPropSVM(n_init=2, solver_tol=1e-9, random_state=0)
     getattr(estimator_checks, name)("AlterPropSVM", accurate)
 
@@ -77,7 +77,7 @@ FORMULAS = {
 
 @each_method()
 @pytest.mark.parametrize("kernel", FORMULAS)
-def test_decision_function_is_the_documented_formula(problem, method, kernel):
+def test_decision_function_is_documented_formula(problem, method, kernel):
     options, formula = FORMULAS[kernel]
     clf = clone(method).set_params(kernel=kernel, **options).fit(problem.X, problem.y)
     linear = kernel == "linear"
@@ -230,7 +230,7 @@ def test_equal_proportions_of_one_of_several_classes_warn(problem, cls):
 # --- targets ----------------------------------------------------------------------------------
 
 
-def test_with_all_labels_conv_psvm_is_the_svm_without_bias(problem):
+def test_with_all_labels_conv_psvm_is_svm_without_bias(problem):
     clf = ConvPropSVM(intercept="none", solver_tol=1e-8).fit(problem.X, problem.labels)
     value = labeling_upper_bound(problem.X, problem.labels.astype(float), clf.C_)
     assert clf.objective_ == pytest.approx(value, rel=1e-6)
@@ -284,7 +284,7 @@ def in_bags(shares, size=16):
 
 
 @pytest.mark.parametrize("method", POOR, ids=lambda method: type(method).__name__)
-def test_a_fit_that_predicts_one_class_warns(method):
+def test_fit_that_predicts_one_class_warns(method):
     X, y = in_bags([0.25, 0.375, 0.5, 0.25])
     with pytest.warns(PoorFitWarning, match="it predicts one class for all 64 instances") as record:
         clf = clone(method).fit(X, y)

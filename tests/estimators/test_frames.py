@@ -112,7 +112,7 @@ def of_numbers(call):
 @pytest.mark.parametrize("given", OTHERS.values(), ids=OTHERS)
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.filterwarnings("ignore::propcvx.errors.PropCVXWarning")
-def test_frame_or_sparse_X_gives_answer_of_the_array(call, given):
+def test_frame_or_sparse_X_gives_answer_of_array(call, given):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         warnings.simplefilter("ignore", propcvx.errors.PropCVXWarning)

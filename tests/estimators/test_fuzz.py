@@ -108,7 +108,7 @@ SETTINGS = {"suppress_health_check": list(HealthCheck), "deadline": None}
 @pytest.mark.parametrize(("strategy", "refused"), [(classifiers, PropCVXError), (defaults, ())])
 @settings(examples(30), **SETTINGS)
 @given(data=st.data())
-def test_fits_on_ugly_data_have_answers(strategy, refused, data):
+def test_fits_to_degenerate_data_are_finite(strategy, refused, data):
     check_fit(data.draw(strategy), *data.draw(bagged_data()), refused=refused)
 
 

@@ -25,7 +25,7 @@ def written_out(y):
     return bag_target(ids, shares), ids
 
 
-def test_rest_of_a_split_bag_has_a_proportion():
+def test_rest_of_split_bag_has_proportion():
     y = bag_target([0] * 8, [0.25], [1, 1, 0, 0, 0, 0, 0, 0])
     with pytest.warns(SplitBagWarning):
         isolated = Bags.from_target(y[:4]).isolate_known_labels()
@@ -57,7 +57,7 @@ def test_fit_with_known_labels_equals_bags_by_hand(method, weights, kernel, seed
 
 
 @pytest.mark.parametrize("size", [3, 7, 10, 49, 1000])
-def test_rest_of_a_bag_without_positives_has_proportion_zero(size):
+def test_rest_of_bag_without_positives_has_proportion_zero(size):
     """Not the rounding error of a share, which an epsilon for sampling would take seriously."""
     for positives in range(1, size - 1, max(1, size // 20)):
         known = np.repeat([1, -1, 0], [positives, 1, size - positives - 1])

@@ -47,7 +47,7 @@ def class_problem(seed, sizes=(4, 3, 5, 4)):
         (np.array([[0.0, 0.5, 0.5], [1.0, 0.0, 0.0]]), ["z", "y", "x"]),
     ],
 )
-def test_every_form_of_a_table_gives_the_same_target(table, classes):
+def test_every_form_of_table_gives_same_target(table, classes):
     y = bag_target(["b", "a", "a"], table, ["z", None, "y"], classes=classes)
     assert y["proportion"].tolist() == [[0.0, 0.0, 1.0], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]
     assert y["label"].tolist() == [3, 0, 2]
@@ -101,7 +101,7 @@ def test_fitted_shapes_and_predictions_follow_scores(method, kernel):
 
 
 @each_method("second_moments", "aggregate")
-def test_each_class_is_fitted_against_the_rest(method):
+def test_each_class_is_fitted_against_rest(method):
     X, y, _ = class_problem(1, sizes=(5,) * 6)
     if isinstance(method, EcologicalRegression):  # all classes have one strength
         method = clone(method).set_params(ridge=0.3)
@@ -114,7 +114,7 @@ def test_each_class_is_fitted_against_the_rest(method):
         )
 
 
-def test_counts_of_classes_need_the_direct_solver_and_different_proportions():
+def test_counts_of_classes_need_direct_solver_and_different_proportions():
     X, y, _ = class_problem(0)
     with pytest.raises(InputError, match="solver must be 'auto' with several classes"):
         AggregateLogisticRegression(solver="clarabel").fit(X, y)

@@ -34,7 +34,7 @@ METHODS = {
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("exchanged", [False, True])
 @pytest.mark.parametrize("method", METHODS)
-def test_other_rows_names_and_classes_give_the_same_scores(method, exchanged, seed):
+def test_other_rows_names_and_classes_give_same_scores(method, exchanged, seed):
     problem, random = small_problem(seed, (3, 4, 6, 7), n_features=3), np.random.RandomState(seed)
     order, names, sign = random.permutation(20), random.permutation(9), 1 - 2 * exchanged
     ids = names[problem.y["bag"][order]]

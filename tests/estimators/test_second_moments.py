@@ -55,7 +55,7 @@ def test_expected_covariance_equals_model(positives, weights):
     assert between[0] == positives * (4 - positives) / 12
 
 
-def test_covariances_are_pooled_by_size_and_share():
+def test_covariances_are_pooled_by_size_and_proportion():
     sizes, shares = (2, 2, 3, 3, 1, 1, 1, 1), [0.5, 0.5, 1 / 3, 2 / 3, 1.0, 1.0, 0.0, 0.4]
     bags = np.repeat(np.arange(8), sizes)
     rows = np.random.RandomState(0).randn(len(bags), 2)
@@ -129,7 +129,7 @@ def test_number_of_components_follows_data():
 # Its sign
 
 
-def test_one_known_label_determines_the_sign():
+def test_one_known_label_determines_sign():
     X, y, labels = in_equal_bags(4000, 0.5, 4)
     scores = np.abs(X @ np.linalg.solve(SPREAD.T @ SPREAD, [1.5, 0.5, -1.0]))
     far = int(np.argmax(scores))
@@ -187,7 +187,7 @@ def test_no_direction_predicts_one_class(bags, shares, spread):
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 3.7])
-def test_second_moments_warns_of_a_double_leading_eigenvalue(scale):
+def test_second_moments_warns_of_double_leading_eigenvalue(scale):
     square = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     y = bag_target(np.repeat(np.arange(12), 2), np.full(12, 0.5))
     with pytest.warns(IllPosedWarning, match="two largest eigenvalues of M are equal"):

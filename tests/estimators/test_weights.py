@@ -109,7 +109,7 @@ def best_value(C, kind):
     ("C", "kind"), first(1, [(1.0, "zeros"), (1e-6, "wide"), (10.0, "uniform")])
 )
 @pytest.mark.parametrize("name", RELAXATIONS)
-def test_bounds_hold_for_the_weighted_problem(name, C, kind):
+def test_bounds_hold_for_weighted_problem(name, C, kind):
     weights, best = weights_of(kind, len(SMALL.X)), best_value(C, kind)
     clf = ConvPropSVM(C, relaxation=RELAXATIONS[name], rounding="polished")
     clf.fit(SMALL.X, SMALL.y, sample_weight=weights)
@@ -127,7 +127,7 @@ def test_bounds_hold_for_the_weighted_problem(name, C, kind):
 
 
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
-def test_diffrac_bounds_the_weighted_square_loss(C):
+def test_diffrac_bounds_weighted_square_loss(C):
     weights = weights_of("zeros", len(SMALL.X))
     features = SMALL.X - np.average(SMALL.X, axis=0, weights=weights)
     values = []

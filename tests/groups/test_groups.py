@@ -224,7 +224,7 @@ ONE_HOT = np.column_stack([X[:, 0], *(word == WORDS for word in np.unique(WORDS)
         (csr_matrix(ONE_HOT[:, :1]), WORDS, False),
     ],
 )
-def test_in_columns_finds_groups(columns, groups, expected):
+def test_columns_that_determine_groups_are_found(columns, groups, expected):
     assert estimates.in_columns(Cells.from_groups(groups, None, PROBLEM.bags), columns) is expected
 
 
@@ -276,7 +276,7 @@ def test_group_rates_with_other_classes_raise():
 # Groups
 
 
-def test_groups_are_a_column_several_columns_or_a_function():
+def test_groups_are_column_several_columns_or_function():
     problem = small_problem(0, (4, 4), n_features=3)
     ages, sexes = list("abababab"), np.array([0, 0, 1, 1, 0, 0, 1, 1])
     frame = pd.DataFrame({"age": ages, "sex": sexes}, index=range(10, 18))
@@ -303,7 +303,7 @@ def test_table_result_names_its_class():
         group_rates(y, CODE, y_true=LABELS)
 
 
-def test_missing_pandas_names_the_extra():
+def test_missing_pandas_names_extra():
     with (
         patch.dict("sys.modules", {"pandas": None}),
         pytest.raises(InputError, match=r"group_rates needs .* pip install 'propcvx\[groups\]'"),

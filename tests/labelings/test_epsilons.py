@@ -35,7 +35,7 @@ def test_tolerances_may_be_keyed_by_bag():
 
 
 @pytest.mark.parametrize("level", [0.7, 0.95, 0.999])
-def test_sampling_is_the_wilson_interval(level):
+def test_sampling_is_wilson_interval(level):
     """The share is in the interval of a count, by SciPy, exactly where the count is allowed."""
     random = np.random.RandomState(0)
     for n in (1, 2, 3, 8, 20, 33):

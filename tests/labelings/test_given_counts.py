@@ -78,7 +78,7 @@ def test_large_bags_and_small_ones_beside_them_have_their_counts(size):
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.02, 1.0])
 @pytest.mark.parametrize("spread", [0.5, 5.0, 50.0])
-def test_means_in_a_large_bag_equal_recursion(spread, epsilon):
+def test_means_in_large_bag_equal_recursion(spread, epsilon):
     random, n = np.random.RandomState(0), 600
     p = np.clip(expit(spread * random.normal(size=n)), 1e-12, 1.0 - 1e-12)
     bag = Bags.from_target(bag_target(np.zeros(n), [0.4]))

@@ -85,7 +85,7 @@ def within(bags, counts, epsilon):
 )
 @given(bags_of_all_kinds, st.data())
 @examples(40)
-def test_the_labeling_step_is_the_best_of_all_labelings(name, bags, data):
+def test_labeling_step_is_best_of_all_labelings(name, bags, data):
     scores = scores_of(data.draw, bags.n_instances)
     weights = data.draw(arrays(WEIGHTS, bags.n_bags))
     heavy = np.random.RandomState(0).uniform(0.1, 3.0, bags.n_instances)
@@ -128,7 +128,7 @@ def test_equal_labelings_are_ordered_by_ties(data):
 
 @pytest.mark.parametrize("n", [5, 7, 10, 64])
 @pytest.mark.parametrize("gain", [0.25, 0.3, 1.0])
-def test_equal_counts_take_the_smallest(n, gain):
+def test_equal_counts_take_smallest(n, gain):
     """Each positive up to the proportion costs what it gains, but for the last bit."""
     counts = np.arange(n + 1)
     bags = Bags.from_target(bag_target(np.repeat(counts, n), counts / n))
@@ -143,7 +143,7 @@ def test_equal_counts_take_the_smallest(n, gain):
 )
 @given(bags_of_all_kinds, st.data())
 @examples(12)
-def test_the_programs_have_the_values_of_the_best_labelings(name, solver, bags, data):
+def test_programs_have_values_of_best_labelings(name, solver, bags, data):
     loss, _, largest = posed(name, bags, data.draw)
     _, counts = every_labeling(bags)
     assume(within(bags, counts, largest).any())
@@ -237,7 +237,7 @@ def test_counts_are_integers():
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.SplitBagWarning")
-def test_known_labels_of_a_split_bag_may_exclude_every_count():
+def test_known_labels_of_split_bag_may_exclude_every_count():
     half = bag_target([0, 0, 0, 0], [0.5], [1, 1, 0, 0])[:2]
     bags = Bags.from_target(half)
     text = r"= 1 positives, nearest 2/2\). Known labels contradict the nearest counts"

@@ -21,7 +21,7 @@ LABELED_SCORES = st.lists(
 
 @pytest.mark.parametrize("name", INSTANCE_LOSSES)
 @given(st.lists(SCORES, min_size=2, max_size=10, unique=True))
-def test_reduction_is_the_gain_of_a_flip_and_increases(name, scores):
+def test_reduction_is_gain_of_flip_and_increases(name, scores):
     scores, loss = np.sort(scores), INSTANCE_LOSSES[name]
     gains = loss.reduction(scores)
     np.testing.assert_allclose(

@@ -100,7 +100,7 @@ def test_tolerance_band_is_drawn_for_proportions_only():
     assert list(map(words, drawn)) == [["exact", "within epsilon", "a bag"], ["exact", "a bag"]]
 
 
-def test_annealing_has_a_frame_for_each_round():
+def test_annealing_has_frame_for_each_round():
     frames = [iterate(k + 1, C) for k, C in enumerate((1e-5, 1e-4, 1e-3))]
     html = plotting.annealing(iter(frames), X)._repr_html_()
     start = '<img alt="animation" src="data:image/gif;base64,'
@@ -152,7 +152,7 @@ def words(texts):
     return [text.get_text() for text in texts]
 
 
-def test_figure_one_has_the_papers_four_panels():
+def test_figure_one_has_papers_four_panels():
     X, labels, bags, _ = TWO_BAGS
     wrong, right = (SVC(kernel="linear").fit(X, sign * labels) for sign in (-1, 1))
     panels = [("means", {"A": wrong, "B": wrong}), ("pSVM", {"C": right})]

@@ -71,7 +71,7 @@ def test_problem_changed_in_place_shows_in_residuals(solver):
     assert max(vars(solve(variant).residuals).values()) < 1e-4
 
 
-def test_the_structure_has_its_own_copy_of_the_data():
+def test_structure_has_its_own_copy_of_data():
     data = np.eye(3)
     program = svm_dual(data).set(**svm_dual_parameters(np.array([1.0, 1, -1]), 2.0))
     before = solve(program, "newton").value

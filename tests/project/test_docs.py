@@ -40,7 +40,7 @@ PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if BLOCKS.search(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_code_on_a_page_runs_in_order(page, tmp_path, monkeypatch):
+def test_code_on_page_runs_in_order(page, tmp_path, monkeypatch):
     (tmp_path / "referendum").symlink_to(ROOT / "docs/referendum")
     monkeypatch.chdir(tmp_path)
     text, names = page.read_text(encoding="utf-8"), {"__name__": page.stem}
@@ -56,7 +56,7 @@ def test_readme_examples_print_stored_outputs(monkeypatch):
     assert result == (0, 17)
 
 
-def test_links_and_pictures_of_the_readme_are_there():
+def test_links_and_pictures_of_readme_are_there():
     for target in re.findall(r"\]\(([^)]+)\)", README):
         if not target.startswith("https://"):
             file, _, heading = target.partition("#")
@@ -78,7 +78,7 @@ def test_pages_stay_within_word_limits():
     assert sum(len(text.split()) for text in texts) <= MOST_WORDS
 
 
-def test_tables_have_a_caption():
+def test_tables_have_caption():
     """Pages of the paper and from code have their own form."""
     pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/results").glob("*.md")]
     for page in pages:
@@ -95,7 +95,7 @@ def headings(file):
     return [heading.lower().replace(" ", "-") for heading in answer]
 
 
-def test_public_names_are_in_the_api():
+def test_public_names_are_in_api():
     listed = paper_equations.public_names()
     packages = [module.name for module in pkgutil.walk_packages(propcvx.__path__, "propcvx.")]
     for package in map(importlib.import_module, ("propcvx", *packages)):
@@ -105,7 +105,7 @@ def test_public_names_are_in_the_api():
                 assert f"{target.__module__}.{target.__qualname__}" in listed, name
 
 
-def test_documented_defaults_equal_the_signature():
+def test_documented_defaults_equal_signature():
     seen = set()
     for name in paper_equations.public_names():
         target = inspect.unwrap(pkgutil.resolve_name(name))
@@ -118,7 +118,7 @@ def test_documented_defaults_equal_the_signature():
     assert {"C", "epsilon", "solver_tol", "time_limit"} <= seen
 
 
-def test_programs_have_a_row_in_their_table():
+def test_programs_have_row_in_their_table():
     named = set(re.findall(r"~propcvx\.programs\.(\w+)", package_tables.program_table()))
     functions = {name for name in programs.__all__ if isfunction(getattr(programs, name))}
     parts = {"build", "inv_cal_targets", "mixture", "square_loss_matrix", "svm_dual_parameters"}
@@ -149,7 +149,7 @@ def test_notebook_asserts_its_conclusions(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_stored_outputs_belong_to_the_code_and_are_small(path):
+def test_stored_outputs_belong_to_code_and_are_small(path):
     """``make notebooks`` stores them."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
     assert not stored_outputs.is_stale(notebook), "run `make notebooks`"
@@ -179,7 +179,7 @@ def test_docstrings_cite_existing_equations():
         assert paper_equations.citations(target) <= known, f"{role} {name}"
 
 
-def test_equation_numbers_equal_the_paper(data_dir):
+def test_equation_numbers_equal_paper(data_dir):
     source = (data_dir.parent / "paper/proportion-svm-icml2013.tex").read_text(encoding="utf-8")
     listed = paper_equations.labels()
     numbered = {name: listed[name] for name in listed if "tion (" in name}

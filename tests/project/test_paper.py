@@ -44,18 +44,18 @@ def taking(*names):
 
 @pytest.mark.parametrize("function", EQUAL)
 def test_paper_function_has_stated_properties(function, data_home):
-    """With the data of its example, which test_examples_run computes, where it takes no seed."""
+    """With the data of its example, which another test computes, where it takes no seed."""
     check(function, **({"seed": 1} if function in taking("seed") else {}))
 
 
 @pytest.mark.parametrize("function", taking("C"))
 @pytest.mark.parametrize("C", [1e-6, 1e6])
-def test_a_result_holds_at_every_scale(function, C):
+def test_result_holds_at_every_scale(function, C):
     check(function, C=C, **({"C_p": 20.0 * C} if function in taking("C_p") else {}))
 
 
 @pytest.mark.parametrize("module", [means, labels, relaxed, tables, own_relaxation])
-def test_examples_run(module):
+def test_examples_of_results_run(module):
     failed, attempted = doctest.testmod(module)
     assert attempted > failed == 0
 
@@ -63,7 +63,7 @@ def test_examples_run(module):
 @pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-8])
 @pytest.mark.parametrize("solver", ["clarabel", "scs"])
 @pytest.mark.parametrize("function", RELAXATIONS)
-def test_the_bound_of_a_relaxation_holds_at_any_accuracy(function, solver, tol):
+def test_bound_of_relaxation_holds_at_any_accuracy(function, solver, tol):
     for seed in range(3):
         for C in (1e-6, 1.0, 1e6):
             lower, best = function(seed=seed, C=C, solver=solver, tol=tol)
@@ -80,7 +80,7 @@ def toy(data_dir):
     return BaggedData(data["X"], data["y"], data["bag_idx"], data["bag_prop"])
 
 
-def test_figure_1_on_the_papers_data(toy):
+def test_figure_1_on_papers_data(toy):
     computed, printed = means.figure_1(toy)
     assert computed == printed
 

@@ -17,7 +17,7 @@ SETUP.read(ROOT / "setup.cfg", encoding="utf-8")
 RECIPE = yaml.safe_load((ROOT / ".ci/recipe.yaml").read_text(encoding="utf-8"))
 
 
-def test_recipe_has_version_and_requirements_of_the_package():
+def test_recipe_has_version_and_requirements_of_package():
     assert RECIPE["context"]["version"] == propcvx.__version__
     listed = {}
     for entry in RECIPE["requirements"]["run"]:

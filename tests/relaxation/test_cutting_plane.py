@@ -47,7 +47,7 @@ def accurate(**options):
     ("seed", "n_labelings", "C"), first(1, [(0, 4, 0.7), (1, 1, 0.05), (2, 5, 5.0)])
 )
 @pytest.mark.filterwarnings("error::propcvx.errors.InaccurateSolutionWarning")
-def test_forms_of_the_master_agree_and_enclose_the_optimum(form, seed, n_labelings, C):
+def test_forms_of_master_agree_and_enclose_optimum(form, seed, n_labelings, C):
     random = np.random.RandomState(seed)
     labelings = np.unique(random.choice((-1.0, 1.0), size=(n_labelings, 12)), axis=0)
     features = random.randn(12, seed + 2)
@@ -81,7 +81,7 @@ def test_master_without_any_separation(form):
 
 @examples(20)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 8), rank=st.integers(1, 8))
-def test_simple_mkl_minimizes_over_the_simplex(seed, n, rank):
+def test_simple_mkl_minimizes_over_simplex(seed, n, rank):
     """A smooth convex function in place of the inner problem."""
     random = np.random.RandomState(seed)
     root, c = random.randn(n, rank), random.randn(n)
@@ -148,7 +148,7 @@ def scripted(monkeypatch):
         ([5.0], [9, 0.5], StopReason.NO_VIOLATION, 1),
     ],
 )
-def test_stop_reason_of_the_loop(objectives, violations, reason, n_cuts, scripted):
+def test_stop_reason_of_loop(objectives, violations, reason, n_cuts, scripted):
     (loop, alphas), seen = scripted, []
     cuts = [Cut(labeling, value) for labeling, value in zip(SCRIPT, violations, strict=False)]
     end = loop(objectives, cuts, seen.append, max_cuts=3, tol=0.1)
@@ -220,7 +220,7 @@ def what_is_relaxed(clf, X, y):
     return seen[0]
 
 
-def test_exact_oracle_reaches_the_optimum_and_the_master_never_rises(eight):
+def test_exact_oracle_reaches_optimum_and_master_never_rises(eight):
     clf, _, _, _, optimum = eight
     objectives = clf.history_.objectives
     assert clf.objective_ == pytest.approx(optimum, abs=VALUE)
@@ -230,7 +230,7 @@ def test_exact_oracle_reaches_the_optimum_and_the_master_never_rises(eight):
     assert len(clf.relaxation_.labelings) == clf.history_[-1].n_cuts == len(objectives)
 
 
-def test_bounds_enclose_the_best_labeling(eight):
+def test_bounds_enclose_best_labeling(eight):
     clf, features, _, labelings, optimum = eight
     values = svm_values(features, labelings, clf.C_)
     best = min(values)

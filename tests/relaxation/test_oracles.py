@@ -81,7 +81,7 @@ def test_answers_are_feasible_and_bounds_hold(name, case):
         assert cut.value >= start * (1.0 - 1e-12)
 
 
-def test_a_sweep_over_directions_misses_no_arc():
+def test_sweep_over_directions_misses_no_arc():
     """More instances, and every labeling feasible: arcs so narrow that half of them do not do."""
     for seed in range(30):
         case = separation_problem(seed, 0.5, sizes=(5, 4), noise=3.0)
@@ -104,7 +104,7 @@ def test_mixed_integer_oracle_is_exact_at_every_scale(scale, tol):
 
 @examples(30)
 @given(case=separation_problems())
-def test_coordinate_oracle_is_exact_in_the_largest_coordinate(case):
+def test_coordinate_oracle_is_exact_in_largest_coordinate(case):
     """Proposition 3: it maximizes the l-infinity norm, here against all labelings."""
     features, feasible, alpha = case
     labeling = CoordinateOracle(features, feasible, features)(alpha).labeling
@@ -187,7 +187,7 @@ def test_no_more_cuts_than_are_allowed():
 
 @given(st.integers(0, 10_000), st.integers(1, 10), st.integers(1, 6), st.floats(0.05, 1.0))
 @examples(30)
-def test_leading_dimensions_keep_just_the_variance_asked_for(seed, n, r, variance):
+def test_leading_dimensions_keep_just_variance_asked_for(seed, n, r, variance):
     features = np.random.RandomState(seed).randn(n, r)
     before = features.copy()
     dimensions = leading_dimensions(features, variance, 2000)

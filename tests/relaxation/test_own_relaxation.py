@@ -24,7 +24,7 @@ X, Y, FEASIBLE = PROBLEM.X, PROBLEM.y, FeasibleLabelings.from_bags(PROBLEM.bags,
 BEST = best_value(X, FEASIBLE, 1.0)
 
 
-def test_bounds_of_the_rounds_never_worsen():
+def test_bounds_of_rounds_never_worsen():
     rounds, planes = [], CuttingPlanes(oracle="eigenvalue", max_cuts=7, tol=0.0)
     planes.relax(X, FEASIBLE, 1.0, on_round=rounds.append)
     lowers, uppers = [each.lower for each in rounds], [each.upper for each in rounds]
@@ -70,7 +70,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("message", WRONG)
-def test_invalid_cut_of_an_oracle_raises(message):
+def test_invalid_cut_of_oracle_raises(message):
     class Wrong(ExhaustiveOracle):
         def __call__(self, alpha):
             return WRONG[message](super().__call__(alpha))

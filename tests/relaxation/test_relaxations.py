@@ -89,7 +89,7 @@ def test_lifted_bound_below_mixture_below_best(case, C):
 
 
 @pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.0), (1, 0.3), (2, 0.3)])
-def test_the_mixed_integer_program_finds_the_best_labeling(seed, epsilon):
+def test_mixed_integer_program_finds_best_labeling(seed, epsilon):
     pytest.importorskip("pyscipopt")
     features, feasible = relaxable(seed, epsilon, seed == 2, sizes=(4, 3), known=0.2 * (seed % 2))
     reached = MixedInteger(time_limit=np.inf).relax(features, feasible, 0.7)
@@ -109,7 +109,7 @@ def test_time_limit_returns_interval():
     assert clf.history_[0].status != "optimal"
 
 
-def test_failure_within_the_time_limit_raises():
+def test_failure_within_time_limit_raises():
     failing = Mock(side_effect=SolverError("no answer", "stub", "solver_error"), time_limit=np.inf)
     with pytest.raises(SolverError, match="no answer"):
         MixedInteger().relax(*relaxable(0), 0.5, solve=failing)

@@ -20,7 +20,7 @@ def options(cell=CELL, **changed):
     return replace(cell, protocol=cell.protocol.with_options(**changed))
 
 
-def test_tables_plan_each_cell_of_the_paper_once():
+def test_tables_plan_each_cell_of_paper_once():
     for name in ("table-linear", "table-rbf"):
         assert len({cell.key for cell in plan(name)}) == 7 * 6 * 4 * 5 * 5
 
@@ -46,7 +46,7 @@ def test_key_changes_with_every_option(monkeypatch):
     assert len(keys) == len(OPTIONS) + 6
 
 
-def test_all_methods_and_kernels_get_the_same_split():
+def test_all_methods_and_kernels_get_same_split():
     places = [(method, kernel) for method in METHODS for kernel in METHODS[method].kernels]
     cells = [replace(CELL, method=method, kernel=kernel) for method, kernel in places]
     assert len({fingerprint(task_of(cell)) for cell in cells}) == 1

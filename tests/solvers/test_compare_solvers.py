@@ -25,7 +25,7 @@ def of_user(run):
     return Solver("mine", run, lambda tol: {}, classes=SOLVERS["osqp"].classes)
 
 
-def test_rows_of_a_program():
+def test_compare_solvers_rows_have_measured_values():
     rows = compare_solvers(SMALL(), ["clarabel", "newton"], [1e-9])
     optimum = solve(SMALL(), "clarabel", tol=1e-9).value
     assert [row["solver"] for row in rows] == ["clarabel", "newton"]
@@ -78,7 +78,7 @@ def test_failing_solvers_keep_other_rows(monkeypatch):
     assert (right["status"], right["objective"], right["primal_residual"]) == ("optimal", 0.5, 0.0)
 
 
-def test_unsuitable_solver_has_a_row():
+def test_unsuitable_solver_has_row():
     (row,) = compare_solvers(SMALL(), ["scip"], [1e-3])
     assert row["status"] == "refused"
     assert "scip" in row["reason"]

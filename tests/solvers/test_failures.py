@@ -159,7 +159,7 @@ def test_next_of_several_solvers_answers_and_is_recorded(name, solvers, broken, 
 
 
 @pytest.mark.parametrize("broken", [failing, infeasible, not_finite, stopping_early])
-def test_a_later_master_is_solved_by_the_next_solver(broken, break_solver):
+def test_later_master_is_solved_by_next_solver(broken, break_solver):
     clf = clone(METHODS["ConvPropSVM"][0])
     clf.set_params(solver=["mkl_interior_point", "clarabel"]).fit(X, Y)
     objectives = clf.history_.objectives

@@ -23,7 +23,7 @@ def model(n, d, *, scale=1.0, offset=0.0, lam=1e-2, bias=True):
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("lam", [1e-6, 1e-2, 1.0, 1e3])
 @pytest.mark.parametrize(("n", "d"), [(20, 3), (60, 8), (10, 20)])
-def test_logistic_equals_the_program(n, d, lam, bias):
+def test_logistic_equals_program(n, d, lam, bias):
     program = model(n, d, lam=lam, bias=bias)
     fast, readable = (solve(program, name, tol=1e-9) for name in ("logistic", "clarabel"))
     assert fast.value == pytest.approx(readable.value, rel=1e-7, abs=1e-7)

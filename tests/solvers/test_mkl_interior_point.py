@@ -24,7 +24,7 @@ def problem(seed, n_instances, rank, n_cuts):
     ("n_instances", "rank", "n_cuts"), [(1, 1, 1), (12, 12, 4), (40, 3, 10), (60, 40, 3)]
 )
 @pytest.mark.parametrize("separable", [False, True])
-def test_mkl_interior_point_equals_the_program(n_instances, rank, n_cuts, C, separable):
+def test_mkl_interior_point_equals_program(n_instances, rank, n_cuts, C, separable):
     features, labelings = problem(0, n_instances, rank, n_cuts)
     if separable:  # as the labelings of an oracle are
         labelings = np.where(labelings @ features @ features.T > 0.0, 1.0, -1.0)
@@ -48,7 +48,7 @@ def test_mkl_interior_point_with_binary_attributes_reaches_tolerance():
     assert bound.gap <= 1e-8
 
 
-def test_repeated_labelings_have_the_same_value():
+def test_repeated_labelings_have_same_value():
     features, labelings = problem(3, 20, 4, 3)
     features[:5] = 0.0
     program = mkl_epigraph(features, labelings[[0, 1, 1, 2, 0]], 1.0)

@@ -52,7 +52,7 @@ def gap_of(solution, features, labeling, C, bias=True):
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_newton_equals_the_program_at_all_scales(name, bias):
+def test_newton_equals_program_at_all_scales(name, bias):
     features, labeling = problems(np.random.default_rng(3))[name]
     program = svm_dual(features, bias=bias)
     for C in (1e-6, 1.0, 1e2, 1e6):
@@ -91,7 +91,7 @@ def test_svm_is_invariant_to_units_and_origin(solver, C, scale, offset):
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_newton_warm_start_gives_the_same_value(name):
+def test_newton_warm_start_gives_same_value(name):
     random = np.random.default_rng(4)
     features, labeling = problems(random)[name]
     program, end = svm_dual(features), None
@@ -116,7 +116,7 @@ def test_one_class_has_value_zero(label, solver):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_newton_with_any_bounds_equals_the_program(bias):
+def test_newton_with_any_bounds_equals_program(bias):
     random = np.random.default_rng(5)
     features, y = random.normal(size=(30, 3)), random.normal(size=30)
     bounds = {"lower": -random.uniform(0.0, 2.0, 30), "upper": random.uniform(0.0, 2.0, 30)}
@@ -185,7 +185,7 @@ def test_newton_stops_at_rounding_errors(seed):
 )
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e2])
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_newton_on_cut_equals_the_master_of_one_cut(name, C, form, spread):
+def test_newton_on_cut_equals_master_of_one_cut(name, C, form, spread):
     """Its SVM without a bias, weights of the instances apart by a factor."""
     random = np.random.default_rng(4)
     features, labeling = problems(random)[name]
@@ -229,7 +229,7 @@ def kernel_problem(seed):
 @pytest.mark.parametrize("form", [svm_dual, mkl_epigraph, mkl_group])
 @pytest.mark.parametrize("scale", [1e-6, 0.2, 20.0])
 @pytest.mark.parametrize("seed", range(5))
-def test_liblinear_is_exact_with_a_gaussian_kernel(seed, scale, form):
+def test_liblinear_is_exact_with_gaussian_kernel(seed, scale, form):
     features, labeling, each = kernel_problem(seed)
     C = scale * np.where(np.arange(120) % 7, each, 0.0)
     if form is svm_dual:
@@ -250,7 +250,7 @@ def test_liblinear_is_exact_with_a_gaussian_kernel(seed, scale, form):
 @pytest.mark.parametrize(
     ("solver", "C"), [("liblinear", 1e4), ("liblinear", 1e8), ("libsvm", 1e4), ("libsvm", 1e6)]
 )
-def test_solver_above_tolerance_asks_the_next_one(solver, C):
+def test_solver_above_tolerance_asks_next_one(solver, C):
     features, labeling, _ = kernel_problem(0)
     program = svm_dual(features, bias=solver == "libsvm").set(**svm_dual_parameters(labeling, C))
     solution = solve(program, (solver, "newton"), tol=1e-7, residuals=False, max_iter=200)
@@ -258,7 +258,7 @@ def test_solver_above_tolerance_asks_the_next_one(solver, C):
 
 
 @pytest.mark.parametrize(("one_class", "C"), [(True, 1.0), (False, 0.0)])
-def test_without_a_second_class_or_weights_next_solver_answers(one_class, C):
+def test_without_second_class_or_weights_next_solver_answers(one_class, C):
     features, labeling, _ = kernel_problem(0)
     labeling = np.ones(120) if one_class else labeling
     program = svm_dual(features, bias=False).set(**svm_dual_parameters(labeling, C))

@@ -120,7 +120,7 @@ def test_residuals_vanish_at_optimum_and_detect_any_move(name):
 
 @given(seed=st.integers(0, 10_000), maximize=st.booleans())
 @examples(15)
-def test_any_point_of_a_quadratic_program_against_its_kkt_system(seed, maximize):
+def test_any_point_of_quadratic_program_against_its_kkt_system(seed, maximize):
     random = np.random.RandomState(seed)
     P, q, A, b = random.randn(4, 4), random.randn(4), random.randn(2, 4), random.randn(2)
     G, h = random.randn(3, 4), random.randn(3)
@@ -167,7 +167,7 @@ def test_socp_residuals_agree_with_kkt(seed):
     )
 
 
-def test_integer_programs_have_a_primal_residual_only():
+def test_integer_programs_have_primal_residual_only():
     x = cp.Variable((2, 2), boolean=True)
     problem = cp.Problem(cp.Minimize(cp.sum(x)), [x >= 0.1])
     for value, violation in (
@@ -224,7 +224,7 @@ def test_residuals_ignore_empty_constraints():
     assert residuals(problem) == (0.0, 0.0, 0.0)
 
 
-def test_residuals_outside_the_domain_are_infinite():
+def test_residuals_outside_domain_are_infinite():
     x = cp.Variable(2)
     problem = solved(cp.Problem(cp.Maximize(cp.sum(cp.log(x))), [x <= 1]))
     x.save_value(np.array([1.0, -0.1]))
@@ -258,7 +258,7 @@ def dense(value):
     return value.toarray() if sparse.issparse(value) else np.array(value)
 
 
-def test_any_point_of_a_lasso_against_its_subgradients():
+def test_any_point_of_lasso_against_its_subgradients():
     """Far from kinks r is the gradient; at a kink it is the nearest to zero of the interval."""
     x = cp.Variable(2)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x - [1.0, 0.3]) + cp.norm1(x)))

@@ -52,7 +52,7 @@ def case_for(solver):
 # Who can do what
 
 
-def test_every_program_has_a_solver_and_every_solver_a_program():
+def test_every_program_has_solver_and_every_solver_has_program():
     names, solvers = map(set, zip(*PAIRS, strict=True))
     assert names == set(CASES)
     assert solvers == set(INSTALLED)
@@ -87,7 +87,7 @@ def test_unsupported_solver_names_alternatives(name, solver, what):
         assert part in str(caught.value)
 
 
-def test_solver_not_installed_names_the_package(monkeypatch, program):
+def test_solver_not_installed_names_package(monkeypatch, program):
     monkeypatch.setattr(solver_module, "find_spec", lambda module: module != "piqp" or None)
     assert "piqp" not in list_solvers(program)
     with pytest.raises(UnsupportedSolverError, match=r"pip install piqp") as caught:

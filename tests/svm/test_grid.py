@@ -14,7 +14,7 @@ PROBLEM = small_problem(0, sizes=(6,) * 5, n_features=4)
 X, Y = PROBLEM.X, PROBLEM.y
 
 
-def test_the_features_of_a_kernel_are_computed_once(monkeypatch):
+def test_features_of_kernel_are_computed_once(monkeypatch):
     calls, fit = [], FeatureMap.fit
     monkeypatch.setattr(FeatureMap, "fit", lambda *args: calls.append(args) or fit(*args))
     grid = {"kernel": ["linear", "rbf"], "C_p": WEIGHTS}
@@ -22,7 +22,7 @@ def test_the_features_of_a_kernel_are_computed_once(monkeypatch):
     assert len(calls) == 2
 
 
-def test_tolerances_with_the_same_counts_are_fitted_once(monkeypatch):
+def test_tolerances_with_same_counts_are_fitted_once(monkeypatch):
     calls, run = [], ConvPropSVM._run
     monkeypatch.setattr(ConvPropSVM, "_run", lambda *args: calls.append(args) or run(*args))
     models = []

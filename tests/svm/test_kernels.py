@@ -72,7 +72,7 @@ def test_low_rank_gram_has_few_features(seed, n, rank):
     np.testing.assert_allclose(gram @ dual, features @ weights, atol=1e-7)
 
 
-def test_more_instances_than_a_block():
+def test_more_instances_than_block():
     """Of low rank, full rank, and not semidefinite in the last rows alone."""
     random, n = np.random.RandomState(0), 2 * BLOCK + 3
     for gram in (low_rank(random, n, 5), low_rank(random, n, 5) + np.eye(n)):
@@ -92,7 +92,7 @@ def low_rank(random, n, rank):
 # What is refused, beside the mistakes in mistakes.py
 
 
-def test_rounding_errors_in_a_gram_matrix_are_forgiven():
+def test_rounding_errors_in_gram_matrix_are_forgiven():
     gram = low_rank(np.random.RandomState(0), 6, 2) + 1e-12 * np.random.RandomState(1).randn(6, 6)
     checked = check_gram(gram, 6)
     np.testing.assert_array_equal(checked, checked.T)
@@ -176,7 +176,7 @@ def test_omitted_part_of_gram_matrix_is_bounded(seed, distance):
     assert feature_map.omitted_norm <= np.trace(left) + rounding
 
 
-def test_an_instance_at_a_distance_keeps_a_gaussian_kernel_semidefinite():
+def test_instance_at_distance_keeps_gaussian_kernel_semidefinite():
     X, y = bagged(40)
     X[0] *= 1e8
     expected = np.exp(-0.2 * np.square(X - X[1]).sum(axis=1))

@@ -37,7 +37,7 @@ def check_order(order: int, max_order: int) -> None:
 
 @dataclass(frozen=True)
 class EigenvalueOracle(BaseOracle):
-    r"""The trust-region bound, from the exact sums of y over bags and the norm of y.
+    r"""Oracle with the trust-region bound, from the sums of y over bags and the norm of y.
 
     Over the :math:`x = (1, y) = W u` of :class:`propcvx.programs.Lifting`, with
     :math:`\|x\|^2 = N + 1` and :math:`x_0 = 1`,
@@ -88,7 +88,9 @@ class EigenvalueOracle(BaseOracle):
 
 @dataclass(frozen=True)
 class SemidefiniteOracle(BaseOracle):
-    r""":func:`propcvx.programs.lifted_quadratic` of :math:`Q = K \circ \alpha \alpha^\top`.
+    r"""Oracle that rounds and bounds by a semidefinite program.
+
+    It solves :func:`propcvx.programs.lifted_quadratic` of :math:`Q = K \circ \alpha \alpha^\top`.
 
     Labelings are rounded from normal vectors with the mean and the covariance of y in the solution,
     and raised by :meth:`~.BaseOracle.ascend`.  The bound is evaluated from the multipliers

@@ -22,7 +22,7 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class Cut:
-    r"""A labeling found for given alpha.
+    r"""Labeling that an oracle found for given alpha, with its value and a bound.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Cut:
 
 
 Oracle = Callable[[Array], Cut]
-"""``oracle(alpha) -> Cut``."""
+"""Function from alpha to a `Cut`."""
 
 OracleFactory = Callable[[Array, FeasibleLabelings], Oracle]
 """``factory(features, feasible) -> Oracle``, by name or as a class of your own."""

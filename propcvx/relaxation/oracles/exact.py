@@ -24,7 +24,7 @@ times the tolerance to which SCIP holds its constraints."""
 
 @dataclass(frozen=True)
 class ExhaustiveOracle(BaseOracle):
-    """The most violated labeling, for a handful of instances.
+    """Oracle that lists all labelings, for few instances.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def _best_of_blocks(blocks: Iterable[Array], weighted: Array) -> Cut:
 
 @dataclass(frozen=True)
 class DirectionSweepOracle(BaseOracle):
-    r"""The most violated labeling for at most two features.
+    r"""Oracle that finds the most violated labeling for at most two features.
 
     :math:`\|F^\top (y \circ \alpha)\| = \max_{\|u\| = 1} \sum_i \alpha_i y_i F_i^\top u`, and for a
     direction u the best y sorts each bag.  The sorting changes only where two instances of a bag
@@ -122,7 +122,7 @@ def direction(angles: Array) -> Array:
 
 @dataclass(frozen=True)
 class MixedIntegerOracle(BaseOracle):
-    r"""The most violated labeling, for tens of instances, from ``exact_separation``.
+    r"""Oracle that solves ``exact_separation``, for tens of instances.
 
     The program is scaled so that :math:`\lambda_{\max}(K \circ \alpha \alpha^\top) = 1`.  The bound
     of a cut counts in the solver's gap and tolerances; it holds when the time runs out, too.

@@ -77,7 +77,7 @@ def _rank(values: Array, total: float) -> int:
 
 @dataclass(frozen=True)
 class CoordinateOracle(BaseOracle):
-    r"""One sort of every bag along each dimension, for eq:inf (Proposition 3).
+    r"""Oracle that sorts each bag along each dimension, for eq:inf (Proposition 3).
 
     For each dimension j and each sign it solves :math:`\max_y \pm \sum_i \alpha_i y_i x_i^{(j)}`
     and takes the best.  A heuristic: violated labelings may remain.
@@ -124,7 +124,7 @@ class CoordinateOracle(BaseOracle):
 
 @dataclass(frozen=True)
 class AxesOracle(BaseOracle):
-    r"""The coordinate oracle along the leading principal axes, as in the paper.
+    r"""Coordinate oracle along the leading principal axes, as in the paper.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class AscentOracle(BaseOracle):
 
 @dataclass(frozen=True)
 class RandomDirectionsOracle(BaseOracle):
-    r"""One sort of each bag along each of many random directions u.
+    r"""Oracle that sorts each bag along each of many random directions u.
 
     As :math:`\|F^\top (y \circ \alpha)\| = \max_{\|u\| = 1} \sum_i \alpha_i y_i F_i^\top u`, some
     direction gives the most violated labeling.  They are drawn with the covariance of the

@@ -15,8 +15,8 @@ falls, as much as the gap still has to.  The slopes of the rounded losses are a 
 duality gap ends the search.
 
 On cod-rna.t, 271,617 instances of eight features, an SVM with a gap of 1e-4 takes a fifth of the
-time of one ``LinearSVC``, and from the last plane a twelfth to a sixth.  InvCal with 10,000 bags of
-20 features takes 0.2 s and 40 MB, through CVXPY and PIQP 5.5 s and 3 GB.
+time of one ``LinearSVC``, and from the last hyperplane a twelfth to a sixth.  InvCal with 10,000
+bags of 20 features takes 0.2 s and 40 MB, through CVXPY and PIQP 5.5 s and 3 GB.
 
 The limit is C in units of the features: C times their mean square.  Up to 1e8 all of 300 problems
 reached a gap of 1e-6, under five kernels of OpenBLAS (docs/solvers.md).  Beyond it ``v @ F`` rounds
@@ -53,8 +53,8 @@ HARD = 1e4
 """Bounds of v, in units of the features, from which the search has several stages."""
 
 WIDEN = 0.03
-"""Fraction of a plane's gap below which a warm start widens the width.  With 0.01 to 0.1, 12 SVMs
-of cod-rna.t take 190 to 194 passes over the instances, without widening 375."""
+"""Fraction of a hyperplane's gap below which a warm start widens the width.  With 0.01 to 0.1, 12
+SVMs of cod-rna.t take 190 to 194 passes over the instances, without widening 375."""
 
 STAGE = 0.3
 """Fraction of the tolerance that a stage is solved to, and by which its v is then multiplied."""
@@ -75,7 +75,7 @@ MOST_LENGTHS = 100
 
 @dataclass(frozen=True)
 class WarmStart:
-    """The end of a call: the plane (w, b) for centered features, and the width."""
+    """The end of a call: the hyperplane (w, b) for centered features, and the width."""
 
     plane: Array
     width: float
@@ -152,7 +152,7 @@ class Losses:
 
 @dataclass(frozen=True)
 class Rounded:
-    r"""The rounded losses at one plane.
+    r"""The rounded losses at one hyperplane.
 
     Attributes
     ----------
@@ -182,7 +182,7 @@ class Rounded:
 
     @classmethod
     def from_plane(cls, losses: Losses, plane: Array, width: float, residuals: Array) -> Rounded:
-        """Round the losses at a plane with these residuals."""
+        """Round the losses at a hyperplane with these residuals."""
         near, w = np.flatnonzero(np.abs(residuals) < width / 2), np.append(plane[:-1], 0.0)
         slopes, distances = losses.slopes(residuals, width), np.abs(residuals[near])
         rounding = float(losses.jump[near] @ (distances * (0.5 - distances / width)))
@@ -192,7 +192,7 @@ class Rounded:
 
     @property
     def error(self) -> float:
-        """Duality gap that is due to the plane not being the minimizer yet."""
+        """Duality gap that is due to the hyperplane not being the minimizer yet."""
         w = self.descent[:-1]
         return 0.5 * float(w @ w) + 0.5 * self.width * abs(float(self.descent[-1]))
 
@@ -263,7 +263,7 @@ class Rounded:
         return there
 
     def narrow(self, fall: float) -> Rounded:
-        """Predict the minimizer for a smaller width; keep the plane if that is nearer."""
+        """Predict the minimizer for a smaller width; keep the hyperplane if that is nearer."""
         width = fall * self.width
         there = self.line(self.step(fall), width)(1.0)
         if there.error <= there.rounding:
@@ -271,13 +271,13 @@ class Rounded:
         return min(there, self.with_width(width), key=lambda rounded: rounded.error)
 
     def with_width(self, width: float) -> Rounded:
-        """Round the losses at the same plane with another width."""
+        """Round the losses at the same hyperplane with another width."""
         return Rounded.from_plane(self.losses, self.plane, width, self.residuals)
 
 
 @dataclass(frozen=True)
 class FeasibleDual:
-    """A feasible v, the plane of its weights and some b, and the gap between them."""
+    """A feasible v, the hyperplane of its weights and some b, and the gap between them."""
 
     plane: Array
     primal: float
@@ -453,10 +453,11 @@ def solve_newton(
 
 
 def _start(losses: Losses, warm: WarmStart | None) -> Rounded:
-    """Return the plane of an earlier call, or w = 0 with every instance within the width.
+    """Return the hyperplane of an earlier call, or w = 0 with every instance within the width.
 
-    The earlier width is too narrow for a plane that is now far from the minimizer.  It is widened
-    until the gap due to rounding, about its square, is a fraction of the gap due to the plane.
+    The earlier width is too narrow for a hyperplane that is now far from the minimizer.  It is
+    widened until the gap due to rounding, about its square, is a fraction of the gap due to the
+    hyperplane.
     """
     plane = np.append(np.zeros(losses.rank), losses.middle) if warm is None else warm.plane
     residuals = losses.residuals(plane)
