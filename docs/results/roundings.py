@@ -1,7 +1,6 @@
-"""What becomes of the relaxation's classifier with more and more cuts; see convex.md.
+"""Accuracy of conv-pSVM by the number of cuts and the rounding; see convex.md.
 
-The rows of roundings that the package does not have, and the columns that say what M is made of,
-are of earlier versions; ``roundings.png`` was drawn from them by this script of commit dd6c1688.
+The file has rows of further roundings, and columns on M, which earlier versions measured.
 """
 
 from dataclasses import dataclass, field
@@ -9,7 +8,8 @@ from itertools import product
 
 import numpy as np
 from sklearn.model_selection import train_test_split
-from study import HERE, REAL, complete, labeled
+from shown import line_grid
+from study import HERE, REAL, complete, labeled, lines
 
 from propcvx.datasets import BaggedData, random_bags
 from propcvx.estimators import paper_conv_psvm
@@ -71,4 +71,8 @@ if __name__ == "__main__":
     keys = ("split", "data", "bag_size")
     cells = [dict(zip(keys, c, strict=True)) for c in product(range(10), REAL, (8, 32, 64))]
     rows = complete(HERE / "roundings.csv", cells, measure)
+    rows = rows[rows["rounding"].isin(ROUNDINGS)]
     print(rows.pivot_table("accuracy", ["data", "rounding"], "cuts").round(3).to_string())
+    sizes = rows.groupby("bag_size")
+    panels = {f"bags of {size}": lines(part, "rounding", "cuts", "accuracy") for size, part in sizes}
+    line_grid({"accuracy": panels}, "cuts").savefig(HERE / "roundings.png", dpi=110)

@@ -19,11 +19,6 @@ BAGS = ((2, 0.0), (4, 0.0), (8, 0.0), (8, 0.125))
 """Bag sizes with an epsilon; in bags of 2 and 4, an epsilon of 0.125 allows nothing more."""
 TOL, TIME_LIMIT = 1e-6, 30.0
 """Relative gap at which a labeling counts as proved optimal, and seconds for a proof."""
-DRAWN = {
-    "right": "fraction of correct labels\nof the best labeling",
-    "true": "true labeling is a best one,\nfraction of problems",
-    "excess": "objective of true labeling /\noptimal value",
-}
 
 
 def measure(split, data, n_instances, bag_size, epsilon, C):
@@ -99,11 +94,10 @@ if __name__ == "__main__":
         "bags of " + proved.bag_size.astype(str) + ", epsilon " + proved.epsilon.map("{:g}".format)
     )
     panels = {
-        f"{label}, N = {n}": {
-            name: lines(group, "data", "C", column)
+        f"N = {n}": {
+            name: lines(group, "data", "C", "right")
             for name, group in same.groupby(setting, sort=False)
         }
-        for column, label in DRAWN.items()
         for n, same in proved.groupby("n_instances")
     }
     line_grid(panels, "C", log=True).savefig(HERE / "truth.png", dpi=110)
