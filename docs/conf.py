@@ -19,6 +19,7 @@ import equal_shares  # noqa: E402
 import halves  # noqa: E402
 import in_browser  # noqa: E402
 import natural  # noqa: E402
+import noise  # noqa: E402
 import package_tables  # noqa: E402
 import paper_equations  # noqa: E402
 import real_bags  # noqa: E402
@@ -93,6 +94,7 @@ myst_substitutions = {
     **equal_shares.pages(),
     **real_bags.pages(),
     **natural.pages(),
+    **noise.pages(),
     **halves.pages(),
     **check_fit.pages(),
     **counts.pages(),

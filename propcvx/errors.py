@@ -28,7 +28,7 @@ class GramMatrixMemoryError(PropCVXError, MemoryError):
 
 
 class SolverError(PropCVXError, RuntimeError):
-    """A solver did not return a usable answer.
+    """A solver did not return a usable solution.
 
     Attributes
     ----------
@@ -76,11 +76,11 @@ class UnscaledWarning(PropCVXWarning):
 
 
 class PoorFitWarning(PropCVXWarning):
-    """A fit predicts one class, or its error is certainly above that of the majority class."""
+    """A fit predicts one class, or its error is above the error of the majority class."""
 
 
 class SplitBagWarning(PropCVXWarning):
-    """Bags have fewer rows than when the target was made, after a split, or more."""
+    """Bags have fewer or more rows than when the target was made, usually after a split."""
 
 
 class FewBagsWarning(PropCVXWarning):
@@ -92,7 +92,7 @@ class InaccurateSolutionWarning(PropCVXWarning):
 
 
 class UncheckedResidualsWarning(PropCVXWarning):
-    """A solution has no residuals, because they do not cover a part of the problem."""
+    """A solution has no residuals, because a part of its problem has no duals."""
 
 
 class BoundFailedWarning(PropCVXWarning):

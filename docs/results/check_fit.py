@@ -114,16 +114,15 @@ def judged():
 def pages():
     """Errors of the expected accuracy, and how many fits are called poor, as the page shows it."""
     lines = []
-    for (bags, method), group in judged().groupby(["bags", "method"]):
-        bad = group["bad"]
+    for bags, group in judged().groupby("bags"):
+        bad, by_method = group["bad"], 100 * group.groupby("method")["error"].mean()
         lines.append(
             {
                 "bags": bags,
-                "method": method,
                 "fits": len(group),
-                "mean error": f"{100 * group['error'].mean():.1f}",
-                "bad, called poor": f"{(bad & group['poor']).sum()} of {bad.sum()}",
-                "good, called poor": f"{(~bad & group['poor']).sum()} of {(~bad).sum()}",
+                "mean error": "{mean:.1f} ({min:.1f} to {max:.1f})".format(**by_method.describe()),
+                "bad, advised against": f"{(bad & group['poor']).sum()} of {bad.sum()}",
+                "good, advised against": f"{(~bad & group['poor']).sum()} of {(~bad).sum()}",
             }
         )
     return {"check_fit_errors": rows_table(lines)}

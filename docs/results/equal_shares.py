@@ -56,8 +56,12 @@ def measure(split, data, bag_size, method):
 def pages():
     """Mean accuracy of each method by bag size and set, by the name that the page uses."""
     rows = pd.read_csv(HERE / "equal_shares.csv")
+    majority = rows.drop_duplicates(["bag_size", "data", "split"]).assign(method="majority class")
+    share = majority["share"]
+    rows = pd.concat([rows, majority.assign(accuracy=100.0 * np.maximum(share, 1.0 - share))])
     wide = rows.pivot_table("accuracy", ["bag_size", "data", "bags"], "method", sort=False)
-    texts = wide[list(METHODS)].map("{:.1f}".format).replace("nan", "")
+    shown = ["majority class", *(name for name in METHODS if "components" not in name)]
+    texts = wide[shown].map("{:.1f}".format).replace("nan", "")
     return {"equal_shares": rows_table(texts.reset_index().rename(columns={"bag_size": "bags of"}))}
 
 

@@ -22,9 +22,10 @@ MODELS = (
 ALONE = "EcologicalRegression, that column alone"
 WITH_INTERVAL = "AggregateLogisticRegression", "EcologicalRegression", ALONE
 """Whose intervals are counted; those of others take a fit for each resample."""
+NONE = "no difference"
 WAYS = ("share of the bag", "Goodman's regression", ALONE, *MODELS)
 MOST_COLUMNS = 12
-KINDS = ("natural groups", "random bags, sets held out", "random bags")
+KINDS = ("natural bags", "random bags, sets held out", "random bags")
 
 
 def goodman(group, y):
@@ -91,6 +92,8 @@ def cells():
 def pages():
     """Root mean squared errors in points, and the slope of estimates on true differences."""
     rows = pd.read_csv(HERE / "halves.csv")
+    none = rows[rows["method"] == WAYS[0]].assign(method=NONE, product=0.0)
+    rows = pd.concat([none.assign(error=none["square"]), rows])
     kinds = [rows["kind"] == "natural", rows["data"].isin(HELD_OUT)]
     rows["bags are"] = np.select(kinds, KINDS[:2], KINDS[2])
     groups = rows.groupby(["bags are", "method"])
@@ -99,7 +102,7 @@ def pages():
     by_set = np.sqrt(rows.groupby(["bags are", "method", "data"])["error"].mean())
     errors = by_set.groupby(["bags are", "method"]).mean().map("{:.1f}".format)
     counts = rows.groupby("bags are", sort=False)["data"].nunique()
-    table = (errors + slopes).unstack("bags are").loc[[*WAYS], counts.index]
+    table = (errors + slopes).unstack("bags are").loc[[NONE, *WAYS], counts.index]
     table.columns = [f"{kind} ({count} sets)" for kind, count in counts.items()]
     table = table.rename(index={"share of the bag": "proportion of the bag"})
     return {"halves": rows_table(table.rename_axis("estimate").reset_index())}

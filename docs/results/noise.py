@@ -3,7 +3,9 @@
 from itertools import product
 
 import numpy as np
+import pandas as pd
 from reproduction.evaluation import Sample
+from reproduction.report import rows_table
 from sklearn.base import clone
 from study import HERE, REAL, complete, judged, labeled, mixed_psvm
 
@@ -13,7 +15,7 @@ from propcvx.labelings.losses import epsilon_insensitive
 
 BAG_SIZES = (8, 32)
 SPREAD = 4.0
-"""Shares of populations have a beta distribution with parameters of this sum."""
+"""Proportions of populations have a beta distribution with parameters of this sum."""
 
 ALTER = mixed_psvm(n_init=3, random_state=0)
 METHODS = {
@@ -92,6 +94,16 @@ def measure(split, data, bag_size, noise, method):
     test, noisy = sample.take(outside), bag_target(index, given)
     fitted_to = sample.X[inside], noisy[inside]
     yield judged(clone(METHODS[method]), *fitted_to, test.X, test.y, test.labels)
+
+
+def pages():
+    """Mean accuracy by noise and method, by the name that the page uses."""
+    rows = pd.read_csv(HERE / "noise.csv")
+    table = rows.pivot_table("accuracy", "noise", "method", sort=False).map("{:.1f}".format)
+    table.columns = table.columns.str.replace("alter", "alter-pSVM,").str.replace(
+        "conv", "conv-pSVM,"
+    )
+    return {"noise": rows_table(table.rename_axis("error").reset_index())}
 
 
 if __name__ == "__main__":

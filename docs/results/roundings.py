@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 from shown import line_grid
+from sklearn.model_selection import train_test_split
 from study import HERE, REAL, complete, labeled, lines
 
 from propcvx.datasets import BaggedData, random_bags
@@ -74,5 +74,7 @@ if __name__ == "__main__":
     rows = rows[rows["rounding"].isin(ROUNDINGS)]
     print(rows.pivot_table("accuracy", ["data", "rounding"], "cuts").round(3).to_string())
     sizes = rows.groupby("bag_size")
-    panels = {f"bags of {size}": lines(part, "rounding", "cuts", "accuracy") for size, part in sizes}
+    panels = {
+        f"bags of {size}": lines(part, "rounding", "cuts", "accuracy") for size, part in sizes
+    }
     line_grid({"accuracy": panels}, "cuts").savefig(HERE / "roundings.png", dpi=110)

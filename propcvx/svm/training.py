@@ -143,7 +143,7 @@ def singleton_target(labels: Any) -> tuple[NDArray[np.void], NDArray[Any]]:
     if len(classes) != 2:
         raise InputError(
             f"y must have labels of two classes; got {len(classes)}. Only binary classification is "
-            f"supported. For bags or more classes, {MAKE_TARGET}. {FOLD_ADVICE}"
+            f"supported. To fit to bags or to more classes, {MAKE_TARGET}. {FOLD_ADVICE}"
         )
     return bag_target(np.arange(len(labels)), codes, labels=2 * codes - 1), classes
 
