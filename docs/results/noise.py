@@ -110,10 +110,5 @@ if __name__ == "__main__":
     names = ("split", "data", "bag_size", "noise", "method")
     grid = product(range(3), REAL, BAG_SIZES, NOISE, METHODS)
     cells = [dict(zip(names, values, strict=True)) for values in grid]
-    rows = complete(HERE / "noise.csv", cells, measure)
-    for column in ("accuracy", "seconds"):
-        table = rows.pivot_table(column, ["bag_size", "noise"], "method", sort=False)
-        print(f"{column}\n{table.round(1).to_string()}")
-    pairs = rows.pivot_table("accuracy", ["bag_size", "method", *names[:2]], "noise", sort=False)
-    gains = pairs.sub(pairs["none"], axis=0).groupby(["bag_size", "method"], sort=False)
-    print(f"change by noise\n{gains.agg(['mean', 'sem']).round(1).to_string()}")
+    complete(HERE / "noise.csv", cells, measure)
+    print(pages()["noise"])

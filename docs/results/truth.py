@@ -65,15 +65,12 @@ def proved_best(problem):
 
 
 def judged(rows):
-    """The problems whose optimum is proved, with what follows for the true labeling.
+    """The problems whose optimum is proved; ``true`` is 1 where the true labeling is a best one.
 
-    ``true`` is 1 where it is a best one: the one found, or its mirror image, whose value is the
-    same without a bias.  ``excess`` is the ratio of its value to the best.
+    It is the one found, or its mirror image, whose value is the same without a bias.
     """
     rows = rows[rows.proved == 1]
-    return rows.assign(
-        excess=rows.true_value / rows.value, true=rows.right.isin([0.0, 1.0]).astype(int)
-    )
+    return rows.assign(true=rows.right.isin([0.0, 1.0]).astype(int))
 
 
 if __name__ == "__main__":
@@ -84,12 +81,8 @@ if __name__ == "__main__":
     ]
     rows = complete(HERE / "truth.csv", cells, measure)
     proved = judged(rows)
-    print(f"{len(proved)} of {len(rows)} optima are proved.\n")
-    by = ["n_instances", "data", "bag_size", "epsilon", "C"]
-    table = proved.groupby(by, sort=False).agg(
-        chance=("chance", "mean"), right=("right", "mean"), true=("true", "sum"), n=("true", "size")
-    )
-    print(table.unstack().round(2).to_string())
+    counts = proved.groupby(["n_instances", "data", "bag_size", "epsilon"])["true"]
+    print(counts.agg(["sum", "size"]).to_string())
     setting = (
         "bags of " + proved.bag_size.astype(str) + ", epsilon " + proved.epsilon.map("{:g}".format)
     )

@@ -19,7 +19,7 @@ from propcvx.relaxation.bounds import Bounds, check_consistent, gap_between
 
 
 class OutOfTimeError(Exception):
-    """The time limit has been reached."""
+    """Exception at the time limit of a certificate."""
 
 
 @dataclass(frozen=True)
