@@ -59,7 +59,7 @@ def proved_best(problem):
     search = SwapSearch.from_problem(problem, interval)
     listed = BOUNDS["enumeration"].refusal_reason(problem) is None
     with suppress(OutOfTimeError):
-        search.plane(problem.best_labeling(np.zeros(len(problem.features))))
+        search.evaluate(problem.best_labeling(np.zeros(len(problem.features))))
         BOUNDS["enumeration" if listed else "branch_and_bound"].run(problem, interval, search)
     return interval
 

@@ -70,7 +70,7 @@ class Bags:
     weights : float array of shape (n_instances,), optional
         Weight of each instance relative to the mean weight; None where all weigh the same.
     mean_weight : float
-        That mean.
+        Mean weight of the instances.
     multiplicities : float array of shape (n_instances,), optional
         How many instances each row stands for, with ``weights`` the sum of their weights; a bag
         then has one row, their mean.  None where rows are instances.
@@ -344,7 +344,7 @@ class Bags:
         return (self.membership @ (labeling > 0)).astype(np.intp)
 
     def proportions_of(self, labeling: NDArray[Any]) -> Array:
-        r"""Compute the proportions of a labeling in each bag, :math:`\tilde p_k(y)` (eq:tilde_p_k).
+        r"""Compute the proportions of a labeling in each bag, :math:`\tilde p_k(y)`, Equation (3).
 
         They have the shape of :attr:`proportions`.
         """
@@ -362,7 +362,8 @@ class Bags:
         Parameters
         ----------
         counts : int array
-        of : index of bags
+            Number of positives.
+        rows : slice or int array
             The bags of these counts; by default all bags.
         """
         gaps = counts / self.sizes[rows] - self.proportions[rows]
@@ -418,7 +419,7 @@ class Bags:
 
 
 def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable, float]:
-    r"""Compute the tolerance of each bag's proportion if it is the proportion of a population.
+    r"""Compute tolerances for proportions of the populations that the bags are samples of.
 
     The bag is then a sample of size :math:`n_k` of the population, and its proportion differs from
     :math:`p_k` by sampling.  :math:`p_k` lies in the Wilson (score) interval of a count of
@@ -428,7 +429,7 @@ def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable,
 
         |\tilde p_k - p_k| \le z \sqrt{p_k (1 - p_k) / n_k}
 
-    with :math:`z` the quantile of the normal distribution for the level.
+    with :math:`z` the two-sided quantile of the normal distribution for the level.
 
     Parameters
     ----------
@@ -441,8 +442,8 @@ def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable,
     Returns
     -------
     dict
-        Tolerances keyed by bag id, for every ``epsilon`` that is a tolerance of proportions.  At
-        most 1, which is the tolerance of a bag without a proportion.
+        Tolerances keyed by bag id, to pass as ``epsilon``.  At most 1, which is the tolerance of a
+        bag without a proportion.
 
     Examples
     --------

@@ -109,11 +109,11 @@ def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or Series, default=0.0
         Tolerance of the proportions, in [0, 1], of all bags or as in
         :func:`propcvx.bags.counts.check_values`.  ``"rounding"`` takes for each bag the nearest
-        count that its known labels allow, or both of two equally near counts.  So does any
-        tolerance for a split bag, in addition to the counts within it.
+        count that its known labels allow, or both of two equally near counts.  For a
+        split bag, every tolerance also allows the nearest count.
         ``"sampling"`` is :func:`propcvx.sampling_epsilon` at the level 0.95, which leaves a count
-        in every bag.  If the known labels of a split bag allow none of them, the nearest count that
-        they allow is taken.
+        in every bag.  If the known labels of a split bag exclude all these counts, the range is the
+        nearest count that they allow.
 
     Returns
     -------

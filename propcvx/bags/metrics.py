@@ -37,7 +37,7 @@ def bag_error(
     With several classes the difference of a bag is half the sum of the differences of the classes,
     which for two classes is the same.
     The paper's Err, Equation (23), is the sum; the mean does not depend on the number of bags.
-    It is over the bags with a proportion.
+    Bags without a proportion do not count.
 
     Parameters
     ----------

@@ -27,10 +27,7 @@ class BagKFold(BaseCrossValidator):
     Bags are assigned to folds in random order, larger bags first, each to the fold with the fewest
     instances so far, so that folds are about equal in size.  Bags whose sizes are within the same
     power of two, such as 32 to 63, are in random order among themselves.  Bags without a proportion
-    are assigned after the others, so that each fold has a bag with a proportion.  If bags overlap,
-    the folds are whole bags of the first grouping.  They split bags of the other groupings, whose
-    proportions then hold approximately, and the fit issues a
-    :class:`~propcvx.errors.SplitBagWarning`.
+    are assigned after the others, so that each fold has a bag with a proportion.
 
     Parameters
     ----------

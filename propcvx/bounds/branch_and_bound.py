@@ -137,7 +137,7 @@ class MomentBound:
         partition = divide(self.problem)
         multipliers = Multipliers.equal(partition, N_FACTORED)
         # with l equal to these slopes each block is best at the weights of the best labeling
-        duals = self.search.plane(np.asarray(self.interval.labeling)).duals
+        duals = self.search.evaluate(np.asarray(self.interval.labeling)).duals
         slopes = np.array([duals[block.instances] @ block.features for block in partition.blocks])
         linear = 0.1 * (slopes - slopes.mean(axis=0))
         return Node(partition, replace(multipliers, linear=linear))

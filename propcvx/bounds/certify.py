@@ -70,10 +70,10 @@ def certify(
         \min_{y} \; \min_w \; \tfrac12 \|w\|^2 + C \sum_i \max(0, 1 - y_i w^\top F_i)
         + \sum_k \omega_k L_p(\tilde p_k(y), p_k)
 
-    over labelings with the bags' proportions within ``epsilon`` and without the last term
-    (eq:convex_1), or, if you pass ``C_p``, over all labelings with the last term (eq:pSVM_2).
-    Labelings agree with the known labels.  The classifier has no bias; ``intercept`` replaces it by
-    centered features or a constant feature.
+    over labelings with the bags' proportions within ``epsilon`` and without the last term (Equation
+    (9), eq:convex_1), or, if you pass ``C_p``, over all labelings with the last term (Equation (4),
+    eq:pSVM_2).  Labelings agree with the known labels.  The classifier has no bias; ``intercept``
+    replaces it by centered features or a constant feature.
 
     ``certify(fitted, X, y)``, with a fitted :class:`propcvx.ConvPropSVM` or
     :class:`propcvx.AlterPropSVM`, takes all parameters of the problem and ``init`` from the fit,
@@ -271,8 +271,8 @@ class _Certification:
         search, problem, interval = self.search, self.search.problem, self.search.interval
         try:
             if init is not None:
-                search.plane(_allowed(init, problem))
-            search.plane(problem.best_labeling(np.zeros(len(problem.features))))
+                search.evaluate(_allowed(init, problem))
+            search.evaluate(problem.best_labeling(np.zeros(len(problem.features))))
             interval.prove("no loss is negative", problem.least_cost)
             if not any(bound.finds_labeling for bound in list(bounds.values())[:1]):
                 search.search(random, SEARCH_SHARE)

@@ -60,10 +60,10 @@ class SwapSearch:
         """
         self._run(self._from_directions(random), fraction)
         if self.interval.labeling is not None:
-            self._run(self.hops(self.plane(self.interval.labeling), random), fraction)
+            self._run(self.hops(self.evaluate(self.interval.labeling), random), fraction)
 
-    def plane(self, labeling: Array) -> Separator:
-        """Return the SVM of a labeling."""
+    def evaluate(self, labeling: Array) -> Separator:
+        """Solve the SVM of a labeling, offer its value to the interval, and return it."""
         key = bits_of(labeling)
         separator = self.separators.get(key) or self._solve(labeling)
         if len(labeling) <= MAX_CACHED:
@@ -72,7 +72,7 @@ class SwapSearch:
         return separator
 
     def value(self, labeling: Array) -> float:
-        """Compute the value of a labeling from any source; minus infinity if solvers fail."""
+        """Compute the value of a labeling to check a bound with; minus infinity if solvers fail."""
         try:
             return float(self.svm.separate(labeling).value + self.problem.cost(labeling))
         except SolverError:
@@ -81,7 +81,7 @@ class SwapSearch:
     def separate(self, labeling: Array) -> Separator:
         """Return the SVM of a labeling, or raise an error at the time limit."""
         self.interval.check_time()
-        return self.plane(labeling)
+        return self.evaluate(labeling)
 
     def lower_bounds(self, plane: Separator, flipped: Indices) -> Array:
         """Compute lower bounds on the SVM values after moves, from updated duals."""

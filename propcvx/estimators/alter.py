@@ -37,10 +37,10 @@ RATIO = 10.0
 class AlterPropSVM(BagClassifier):
     r"""alter-pSVM: SVM for label proportions that alternates between labels and separator.
 
-    It is Algorithm 1 of the paper [1]_, which minimizes eq:pSVM_2.  It alternates between the SVM
-    for fixed labels and the best labels for a fixed separator (Propositions 1 and 2).  With
-    annealing, the weight C* of the losses rises to C meanwhile.  Of several starts, the one with
-    the smallest final objective wins.  The result is a local minimum.
+    It is Algorithm 1 of the paper [1]_, which minimizes Equation (4), eq:pSVM_2.  It alternates
+    between the SVM for fixed labels and the best labels for a fixed separator (Propositions 1 and
+    2).  With annealing, the weight C* of the losses rises to C meanwhile.  Of several starts, the
+    one with the smallest final objective wins.  The result is a local minimum.
 
     A ``sample_weight`` :math:`c_i` multiplies the loss of instance i, in addition to the weights of
     the ``instance_loss``, if it has weights; the number of positives in a bag counts every instance
@@ -54,14 +54,14 @@ class AlterPropSVM(BagClassifier):
         fewer errors on the estimated labels and regularize less.
     C_p : float or "scale", default="scale"
         Weight of the proportion loss of a bag.  By default it is multiplied by the number of
-        instances of the bag (see ``bag_weights``): one positive too many or too few then costs C_p
-        in a bag of any size, while changing the label of an instance inside the margin changes its
-        hinge loss by at most 2C.  ``"scale"`` is 10 C times the mean ``sample_weight``, which keeps
-        the counts nearly fixed.  Larger values fit the proportions more closely; choose a smaller
-        value if the proportions are uncertain.
+        instances of the bag (see ``bag_weights``): with the absolute loss, one positive too many or
+        too few then costs C_p in a bag of any size, while changing the label of an instance inside
+        the margin changes its hinge loss by at most 2C.  ``"scale"`` is 10 C times the mean
+        ``sample_weight``, which keeps the counts nearly fixed.  Larger values fit the proportions
+        more closely; choose a smaller value if the proportions are uncertain.
     kernel : str or callable, default="linear"
-        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
-        see :class:`propcvx.svm.kernels.Kernel`.
+        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable
+        ``kernel(X, Z)`` that returns the Gram matrix; see :class:`propcvx.svm.kernels.Kernel`.
     gamma : float or "scale", default="scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
     degree : int, default=3
@@ -118,8 +118,9 @@ class AlterPropSVM(BagClassifier):
     n_jobs : int or None
         Number of starts that run at the same time, see :class:`joblib.Parallel`; the result does
         not depend on it.  Up to 1,000 instances the starts run one after the other, in this
-        process, and use each other's solved SVMs, which is faster than running in parallel.  Not
-        so with another ``instance_loss``, several solvers, or ``solver_options``.
+        process, and use each other's solved SVMs, which is faster than running in parallel.  With
+        another ``instance_loss``, several solvers, or ``solver_options``, they run in parallel at
+        any size.
     random_state : int, RandomState or None
         Seeds the random labelings.
     verbose : bool, default=False

@@ -185,7 +185,7 @@ def fit_means(estimator: MeansEstimator, table: BagMeans) -> MeansEstimator:
     Returns
     -------
     EcologicalRegression or InvCal
-        The estimator, fitted.
+        ``estimator`` itself, fitted in place.
 
     Raises
     ------

@@ -56,7 +56,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
     solver_options: dict[str, Any] | None = None
 
     def fit(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None = None) -> BagClassifier:
-        r"""Fit to bags with known proportions.
+        r"""Fit to a bag target, or to labels.
 
         Parameters
         ----------
@@ -70,8 +70,8 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         sample_weight : array of shape (n_instances,), optional
             Weights :math:`c_i \ge 0` of the instances, not all zero, one by default.  The
             documentation of the class describes their effect.  They do not change the count of
-            positives in a bag, ``gamma="scale"``, or the calibration of ``predict_proba``.
-            To weight bags, use ``bag_weights``.
+            positives in a bag, ``gamma="scale"``, or a calibration of ``predict_proba``.
+            Estimators with a parameter ``bag_weights`` weight bags by it.
 
         Returns
         -------
@@ -272,6 +272,11 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         -------
         probabilities : array of shape (n_instances, 2)
             In the order of ``classes_``.
+
+        Raises
+        ------
+        AttributeError
+            After a fit to labels or to more than two classes; use ``decision_function``.
 
         Warns
         -----

@@ -30,9 +30,9 @@ from propcvx.svm.step import Separator
 class ConvPropSVM(BagClassifier):
     r"""conv-pSVM: SVM for label proportions by a convex relaxation over :math:`M = y y^\top`.
 
-    It is Algorithm 2 of the paper [1]_, a relaxation of eq:convex_1.  A restricted master (multiple
-    kernel learning over the labelings found so far, eq:convex_3) and an oracle for violated
-    labelings (eq:concave) take turns; the rank-one labeling of M gives the classifier.
+    It is Algorithm 2 of the paper [1]_, a relaxation of Equation (9), eq:convex_1.  A restricted
+    master (multiple kernel learning over the labelings found so far, eq:convex_3) and an oracle for
+    violated labelings (eq:concave) take turns; the rank-one labeling of M gives the classifier.
 
     By default there is one cut, and so one labeling: the classifier is its SVM.  It begins as the
     feasible labeling whose two classes are farthest apart along a principal axis of the data,
@@ -40,7 +40,8 @@ class ConvPropSVM(BagClassifier):
     increases.  The proportions determine where
     each bag is divided along the axis, but not the axis: if the classes differ in another
     direction, use another method.  More cuts solve the relaxation better, but classify worse:
-    accuracy was 83.2% with one cut and 72.3% with ten (three data sets, bags of 8, 32 and 64).
+    accuracy was 83.2% with one cut and 72.3% with ten (heart, vote and australian, bags of 8, 32
+    and 64, majority class 58%).
 
     A ``sample_weight`` :math:`c_i` multiplies the loss of instance i: :math:`\alpha_i \le C c_i`.
     The mean that ``intercept="center"`` subtracts is weighted; the number of positives in a bag
@@ -61,8 +62,8 @@ class ConvPropSVM(BagClassifier):
         bags that are samples of the populations whose proportions are given, see
         :func:`propcvx.sampling_epsilon`.
     kernel : str or callable, default="linear"
-        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
-        see :class:`propcvx.svm.kernels.Kernel`.
+        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable
+        ``kernel(X, Z)`` that returns the Gram matrix; see :class:`propcvx.svm.kernels.Kernel`.
     gamma : float or "scale", default="scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
     degree : int, default=3
@@ -74,19 +75,21 @@ class ConvPropSVM(BagClassifier):
         constant feature, or nothing.
     fit_intercept : bool, default=True
         Whether the classifier gets an intercept: the one of least bag error on the training bags
-        (:func:`propcvx.bags.metrics.least_error_bias`).  The paper has none; the hyperplane then
-        goes through the mean of the features for any proportions.
+        (:func:`propcvx.bags.metrics.least_error_bias`).  The paper has none; with
+        ``intercept="center"`` the hyperplane then goes through the mean of the features for any
+        proportions.
     relaxation : str or object, default="cutting_planes"
-        ``"cutting_planes"``, which is Algorithm 2 with one cut; ``"lifted"``,
-        ``"mixed_integer"``, and, with the square loss, ``"diffrac"``.  Or
+        ``"cutting_planes"``, which is Algorithm 2 with one cut; ``"lifted"``, a semidefinite
+        program for hundreds of instances; ``"mixed_integer"``, exact, by SCIP, for tens of
+        instances; ``"diffrac"``, a semidefinite program with the square loss.  Or
         an object with the method ``relax``: a :class:`propcvx.CuttingPlanes`, whose parameters are
         the number of cuts, the oracle and the form of the master, another object of
         :mod:`propcvx.relaxation`, or one that you write.
     rounding : str or callable, default="rank_one"
         How M becomes a labeling and a separator.
 
-        - ``"rank_one"`` (the paper) and ``"mean"``: the leading eigenvector of M and its mean
-          labeling, which are real-valued.  The separator has the relaxation's alpha, and the sign
+        - ``"rank_one"`` (the paper): the leading eigenvector of M; ``"mean"``: its mean labeling.
+          Both are real-valued.  The separator has the relaxation's alpha, and the sign
           with the smaller bag error.
         - ``"best"``: the labeling with the smallest SVM value among those that the relaxation found
           and those nearest to the two above.  The separator is its SVM.
@@ -245,12 +248,12 @@ class ConvPropSVM(BagClassifier):
 
 
 def paper_conv_psvm(**parameters: Any) -> ConvPropSVM:
-    """Return conv-pSVM with the settings of the experiments: one cut by the oracle of eq:inf.
+    """Return conv-pSVM with the settings of the experiments: one cut by the paper's oracle.
 
     The settings are C = 1, centered features, ``CuttingPlanes(oracle="coordinate", max_cuts=1)``
-    and ``fit_intercept=False``.  Algorithm 2 itself adds cuts until the objective decreases by less
-    than 1e-4, as with ``max_cuts=100``.  The solver is the one of the stored results: the last
-    digits of alpha can decide the next cut.
+    (Equation (19), eq:inf) and ``fit_intercept=False``.  Algorithm 2 itself adds cuts until the
+    objective decreases by less than 1e-4, as with ``max_cuts=100``.  The solver is the one of the
+    stored results: the last digits of alpha can decide the next cut.
 
     Parameters
     ----------

@@ -57,7 +57,8 @@ class EcologicalRegression(BagMeanClassifier):
     Parameters
     ----------
     ridge : float or "evidence", default="evidence"
-        Strength :math:`\rho` of the ridge in units of the scatter of the bag means,
+        Strength :math:`\rho \ge 0` of the ridge, of which larger values give smaller weights, in
+        units of the scatter of the bag means,
         :math:`\lambda = \rho \operatorname{tr}(S^2) / \operatorname{tr}(S)` with
         :math:`S = \sum_k \omega_k (m_k - \bar m)(m_k - \bar m)^\top`.  ``"evidence"`` is the most
         probable one: near 0.3 with few bags or noisy proportions, and smaller with more bags, see
@@ -68,8 +69,8 @@ class EcologicalRegression(BagMeanClassifier):
         large bags are as far from the hyperplane as small bags, the intervals of
         :func:`propcvx.group_rates` are too narrow, and less so with ``"uniform"``.
     kernel : str or callable, default="linear"
-        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
-        see :class:`propcvx.svm.kernels.Kernel`.
+        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable
+        ``kernel(X, Z)`` that returns the Gram matrix; see :class:`propcvx.svm.kernels.Kernel`.
     gamma : float or "scale", default="scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
     degree : int, default=3
@@ -198,9 +199,9 @@ class EcologicalRegression(BagMeanClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Predict class probabilities from the regression, clipped from below and normalized.
 
-        Values below ``min_probability_`` are raised to it.  With two classes, if the values vary
-        more inside the training bags than labels can, the probability is a logistic curve of the
-        score, as in the other methods.
+        Values below ``min_probability_`` are raised to it.  With two classes, if the variance of
+        the values inside the training bags is larger than the variance of labels with the bags'
+        proportions, the probability is a logistic curve of the score, as in the other methods.
 
         Parameters
         ----------
@@ -241,7 +242,7 @@ class EcologicalRegression(BagMeanClassifier):
         """
         posterior: Any = self.posterior_
         sample, calibration = copy(self), getattr(self, "_calibration", None)
-        sample.coef_, sample.intercept_ = posterior.plane(check_random_state(random_state))
+        sample.coef_, sample.intercept_ = posterior.draw(check_random_state(random_state))
         if logistic and calibration is not None:
             return np.asarray(calibration.probabilities(sample.decision_function(X))[:, 1])
         return sample.predict_proba(X)[:, 1]
@@ -348,7 +349,7 @@ class Posterior:
         """The most probable strength."""
         return float(self.strengths[np.argmax(self.log_density)])
 
-    def plane(self, random: RandomState) -> tuple[Array, Array]:
+    def draw(self, random: RandomState) -> tuple[Array, Array]:
         """Draw the weights and bias of a hyperplane; with a strength of 0, of least norm."""
         strength = random.choice(self.strengths, p=softmax(self.log_density))
         ridge = strength * self.unit

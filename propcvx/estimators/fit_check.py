@@ -42,9 +42,11 @@ class FitCheck:
     Attributes
     ----------
     expected_accuracy : float
-        Mean of max(p, 1 - p) over the training instances, where p is the predicted probability,
-        moved towards the mean by a factor.  The factor is the calibration slope, averaged with 1 by
-        precision (the 1 has a standard error of 0.5), and clipped to [0, 1].
+        Mean probability of the predicted labels of the training instances.  The probability p of a
+        positive is replaced by m + f (p - m), with the mean probability m.  The factor f is the
+        calibration slope, averaged with 1 by precision (the 1 has a standard error of 0.5), and
+        clipped to [0, 1].  ``predict`` uses the sign of the score, so p can be below 1/2 for a
+        predicted positive.
     majority_accuracy : float
         Accuracy of predicting the majority class for all instances.
     correlation : float
@@ -146,7 +148,7 @@ def check_fit(model: Any, X: Any, y: NDArray[np.void], *, random_state: Seed = N
     ------
     InputError
         If y is not a bag target of two classes, or has fewer than two bags with a proportion; or if
-        the model does not learn from bags, with ``predict_proba``.
+        the model does not learn from bags, or has no ``predict_proba``.
 
     Examples
     --------

@@ -118,8 +118,8 @@ class MeanMap(BagMeanClassifier):
         Labels known inside a bag are singleton bags, and divide its weight with the rest by number
         of instances.
     kernel : str or callable, default="linear"
-        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
-        see :class:`propcvx.svm.kernels.Kernel`.
+        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable
+        ``kernel(X, Z)`` that returns the Gram matrix; see :class:`propcvx.svm.kernels.Kernel`.
     gamma : float or "scale", default="scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
     degree : int, default=3
@@ -142,7 +142,8 @@ class MeanMap(BagMeanClassifier):
         :class:`~propcvx.errors.IllPosedWarning`.  If all proportions are equal, both class means
         are the mean of all instances.
     class_means_ : array of shape (2, rank), with two classes
-        Estimated means of the positive and the negative class: of X with the linear kernel
+        Row 0: estimated mean of the positive class, row 1: of the negative class (the reverse of
+        ``classes_``): of X with the linear kernel
         (``rank`` is ``n_features``), otherwise of the factor F of the Gram matrix F F'.
     lam_ : float
         The :math:`\lambda` that was used; with two classes.
@@ -169,8 +170,8 @@ class MeanMap(BagMeanClassifier):
     See Also
     --------
     propcvx.InvCal : Fit a regression of the logits of proportions.
-    propcvx.programs.class_means : Estimate the class means.
-    propcvx.programs.conditional_exponential_model : Fit the model.
+    propcvx.programs.class_means : Build the least squares for the class means.
+    propcvx.programs.conditional_exponential_model : Build the program of the model.
 
     References
     ----------
@@ -249,20 +250,20 @@ class InvCal(BagMeanClassifier):
     The method is by Rüping [1]_, eq:rueping_svm.  It is a regression of the logit of each bag's
     proportion on its mean, with an :math:`\epsilon`-insensitive loss; solved in its dual,
     :func:`propcvx.programs.inv_cal_dual`.  The logistic function of the score of a bag's mean is
-    the proportion it models (eq:rueping).
+    the proportion it models (Equation (6), eq:rueping).
 
     With a ``sample_weight`` the means of the bags are weighted, and the mean weight of a bag
     multiplies its loss.  This assumes that inside a bag the weights do not depend on the label.
-    Proportions of 0 and 1 are moved inside by :math:`1/N`, with N the number of instances that have
-    a weight, or the sum of the weights if that is more.
+    Proportions are clipped to :math:`[1/N, 1 - 1/N]`, with N the number of instances that have a
+    weight, or the sum of the weights if that is more.
 
     Parameters
     ----------
     C_p : float or "scale", default="scale"
-        Weight of the loss of a bag.  Larger values fit the proportions more closely and
-        regularize less.  ``"scale"`` is :math:`1 / (2 s^2)`, with :math:`s^2` the total
-        variance of the means of the bags in the features of the kernel: the mean over all instances
-        of the squared distance of the mean of their bag from the overall mean, times its weight.
+        Weight of the loss of a bag.  Larger values fit the proportions more closely and regularize
+        less.  ``"scale"`` is :math:`1 / (2 s^2)`, with :math:`s^2` the total variance of the means
+        of the bags in the features of the kernel: the mean over all instances of the squared
+        distance of the mean of their bag from the overall mean, times the bag's weight.
     epsilon : float, "sampling", array of shape (n_bags,), dict or Series, default=0.0
         Tolerance within which a bag has no loss, >= 0: in units of the score (the logit), or of
         the proportion with ``scaled_epsilon``.  One for all bags, an array in the order of the
@@ -277,8 +278,8 @@ class InvCal(BagMeanClassifier):
         Labels known inside a bag are singleton bags, and divide its weight with the rest by number
         of instances.
     kernel : str or callable, default="linear"
-        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
-        see :class:`propcvx.svm.kernels.Kernel`.
+        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable
+        ``kernel(X, Z)`` that returns the Gram matrix; see :class:`propcvx.svm.kernels.Kernel`.
     gamma : float or "scale", default="scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
     degree : int, default=3
@@ -298,7 +299,7 @@ class InvCal(BagMeanClassifier):
     C_p_ : float
         The :math:`C_p` that was used; with two classes.
     objective_ : float
-        Value of eq:rueping_svm.
+        Value of Equation (5), eq:rueping_svm.
     solution_ : Solution, with two classes
         The solution of the program that was solved, with its duality gap.  Its units are not the
         units of X: the features are scaled so that the largest weight of a bag's loss is 1, and
@@ -321,7 +322,7 @@ class InvCal(BagMeanClassifier):
     See Also
     --------
     propcvx.EcologicalRegression : Fit a ridge regression of the proportions themselves.
-    propcvx.programs.inv_cal_dual : Solve the program of this method.
+    propcvx.programs.inv_cal_dual : Build the program of this method.
     propcvx.fit_means : Fit to a table of means, without instances.
 
     References

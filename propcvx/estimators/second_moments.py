@@ -37,13 +37,13 @@ class SecondMoments(OneProgramClassifier):
     If all proportions are equal, bag means do not identify how the classes differ.  But labels
     inside a bag are correlated negatively, so that instances of one bag differ more along
     :math:`\delta = \mu_+ - \mu_-` than instances of different bags.
-    :func:`propcvx.programs.second_moments` models the covariance of each kind of bag as
-    :math:`\Sigma + d\, \delta \delta^\top`, with all instances as one more bag, in principal
-    components of variance 1.  There the leading eigenvector of :math:`M = \delta \delta^\top` is
-    the direction w, and the threshold has the least bag error.  The method assumes that within a
-    class the instances do not depend on the bag, and that proportions are nearly equal or the
-    classes have the same covariance.  It needs hundreds of bags, and better thousands; small bags
-    are more informative.
+    :func:`propcvx.programs.second_moments` models the covariance of bags of each size n and number
+    of positives, :math:`d = n_+ n_- / (n (n - 1))`, as :math:`\Sigma + d\, \delta \delta^\top`,
+    with all instances as one more bag, in principal components of variance 1.  There the leading
+    eigenvector of :math:`M = \delta \delta^\top` is the direction w, and the threshold has the
+    least bag error.  The method assumes that within a class the instances do not depend on the bag,
+    and that proportions are nearly equal or the classes have the same covariance.  It needs at
+    least hundreds of bags, preferably thousands; small bags are more informative.
 
     M does not identify the sign of w.  Known labels determine the sign, if there are any.
     Otherwise the correlation of the proportions with the bag means does, if it is more than two
@@ -63,8 +63,8 @@ class SecondMoments(OneProgramClassifier):
         The number of principal components, at most; ``None`` keeps all, ``"auto"`` a tenth of the
         number of bags.  Unless all are kept, the scale of the features matters.
     kernel : str or callable, default="linear"
-        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable;
-        see :class:`propcvx.svm.kernels.Kernel`.
+        ``"linear"``, ``"rbf"``, ``"exponential"``, ``"poly"``, ``"precomputed"``, or a callable
+        ``kernel(X, Z)`` that returns the Gram matrix; see :class:`propcvx.svm.kernels.Kernel`.
     gamma : float or "scale", default="scale"
         Kernel coefficient; ``"scale"`` is ``1 / (n_features * X.var())``.
     degree : int, default=3
@@ -108,7 +108,7 @@ class SecondMoments(OneProgramClassifier):
     See Also
     --------
     propcvx.AlterPropSVM : Classify with fewer bags.
-    propcvx.programs.second_moments : Solve the program of this method.
+    propcvx.programs.second_moments : Build the program of this method.
 
     Examples
     --------

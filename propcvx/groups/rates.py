@@ -37,7 +37,7 @@ class GroupRates(Readable):
     Attributes
     ----------
     groups : pandas DataFrame
-        A row for each group, with the columns
+        A row for each group; rates are in [0, 1], and are printed as percentages.  The columns are
 
         - ``n``: its number of instances;
         - ``lower_bound``, ``upper_bound``: bounds on its rate, from the published proportions;
@@ -47,7 +47,8 @@ class GroupRates(Readable):
 
         Only what the arguments ask for has a column.
     cells : pandas DataFrame
-        A row, with the same columns, for each group in each bag that has instances of it.
+        A row, with the same columns, for each group in each bag that has instances of it, indexed
+        by group and bag.
     draws : pandas DataFrame
         A row for each draw and a column for each group: the rates of which ``ci_low`` and
         ``ci_high`` are quantiles.  No rows without an interval.
@@ -158,15 +159,17 @@ def group_rates(
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or Series, default=0.0
         Tolerance of the proportions, as in :class:`propcvx.ConvPropSVM`.
     n_draws : int, default=0
-        Number of estimates for the interval, whose ends are their quantiles: 0 for no interval,
-        otherwise at least 20.  Each estimate uses labels drawn with the proportions of the bags, by
-        probabilities that the bags allow.  For :class:`propcvx.EcologicalRegression` and
-        :class:`propcvx.AggregateLogisticRegression` with the linear kernel, or a pipeline that ends
-        in one of them, the probabilities come from hyperplanes drawn from its posterior; for the
-        former, half by the rule of ``predict_proba``, half by the logistic curve of the fit.  For
-        other classifiers they come from fits to bags of ``y`` drawn with replacement.  The interval
-        does not include an error that all draws have in common, for example if bags differ by more
-        than the columns of X explain.
+        Number of estimates whose quantiles are the ends of the interval: 0 for no interval,
+        otherwise at least 20.  Each estimate draws labels with the bags' proportions, by
+        probabilities that come
+
+        - from ``sample_probabilities`` of :class:`propcvx.EcologicalRegression` (half of the draws
+          with ``logistic=True``) or :class:`propcvx.AggregateLogisticRegression`, with the linear
+          kernel, or of a pipeline that ends in one of them;
+        - for other classifiers, from fits to bags of ``y`` drawn with replacement.
+
+        The interval does not include an error that all draws have in common, for example if bags
+        differ by more than the columns of X explain.
     level : float, default=0.9
         Level of the interval, in (0, 1).
     random_state : int, RandomState or None, default=0
@@ -190,8 +193,9 @@ def group_rates(
     -----
     PropCVXWarning
         If Ctrl-C has ended the resamples; the interval is made of the finished resamples, or NaN
-        if they are fewer than 20.  For an interval, if a small decision tree on the columns of X
-        does not separate the groups: then it is often too narrow.
+        if they are fewer than 20.  If ``n_draws`` > 0 and the columns of X do not determine
+        the groups (a small decision tree does not separate them): the interval is then often too
+        narrow.
     IllPosedWarning
         If all proportions are equal; then the interval is NaN.
 

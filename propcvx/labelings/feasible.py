@@ -41,7 +41,7 @@ def best_labeling(
     instance_loss: InstanceLoss = HINGE,
     ties: Array | None = None,
 ) -> Array:
-    r"""Solve eq:solving_y exactly (Propositions 1 and 2), for all bags at once.
+    r"""Solve Equation (7), eq:solving_y, exactly (Propositions 1 and 2), for all bags at once.
 
     .. math::
 
@@ -63,7 +63,8 @@ def best_labeling(
     loss : ProportionLoss
         The loss :math:`L_p`.
     weights : array of shape (n_bags,)
-        Weight :math:`\omega_k` of each bag's proportion loss: :math:`C_p / C` in eq:prop_1.
+        Weight :math:`\omega_k` of each bag's proportion loss: :math:`C_p / C` in Equation (8),
+        eq:prop_1.
     instance_loss : InstanceLoss
         The loss L; by default the hinge.
     ties : array of shape (n_instances,), optional
@@ -112,7 +113,7 @@ def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
 
 @dataclass(frozen=True)
 class FeasibleLabelings:
-    r"""The set :math:`\mathcal{Y} = \{y \mid |\tilde p_k(y) - p_k| \le \epsilon\}` of eq:convex_1.
+    r"""The set :math:`\mathcal{Y} = \{y \mid |\tilde p_k(y) - p_k| \le \epsilon\}`, Equation (9).
 
     As a loss of the proportions it is Equation (10).
 

@@ -1,4 +1,4 @@
-r"""Losses of eq:pSVM_2: :math:`L` on instances and :math:`L_p` on proportions.
+r"""Losses of Equation (4), eq:pSVM_2: :math:`L` on instances and :math:`L_p` on proportions.
 
 An instance loss is a convex function of the margin :math:`y_i f_i`, times a weight of the instance;
 the paper's is the hinge.  A proportion loss is any convex function of :math:`\tilde p_k - p_k`;
@@ -394,7 +394,7 @@ def constraint(epsilon: Any = "rounding") -> ProportionLoss:
     r"""Build the loss of Equation (10), which is 0 for feasible counts and else infinite.
 
     Counts are feasible if :math:`|\tilde p_k - p_k| \le \epsilon`.
-    With it alter-pSVM is a descent on the problem that conv-pSVM relaxes.
+    With it alter-pSVM descends on the problem that conv-pSVM relaxes, except for the bias.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
     :math:`r = 1, \ldots, n_k` of its positives.  With
     :math:`g_i = L(-1, f_i) - L(+1, f_i)` and the marginal costs
     :math:`c_{kr} = \omega_k [L_p(r / n_k, p_k) - L_p((r - 1) / n_k, p_k)]`, which rise with r as
-    :math:`L_p` is convex, it is eq:solving_y up to a constant for integer z.
+    :math:`L_p` is convex, it is Equation (7), eq:solving_y, up to a constant for integer z.
     Every vertex is integer; :func:`propcvx.labelings.feasible.best_labeling` solves it by sorting.
 
     Parameters
@@ -134,7 +134,7 @@ def counted_labeling(feasible: FeasibleLabelings) -> Program:
 
 
 def linear_separation(feasible: FeasibleLabelings) -> Program:
-    r"""Build the separation problem along one dimension, below eq:convex_vio.
+    r"""Build the separation problem along one dimension, below Equation (20), eq:convex_vio.
 
     .. math::
 
@@ -249,7 +249,7 @@ def group_count(
         \min_t \; c^\top t \quad \text{s.t.} \quad l \le B t \le u, \quad f \le t \le n
 
     Instances of the same group in the same bags form one cell a, and :math:`t_a` is the number
-    of positives of sort a.  With :math:`c_a = 1` for the sorts inside the group the optimal value
+    of positives of cell a.  With :math:`c_a = 1` for the sorts inside the group the optimal value
     is the least number, and with -1 it is minus the largest.  The value is the sum over bags of the
     bounds of Duncan and Davis (1953), :math:`\max(0, l_k - (n_k - n_{gk}))` and
     :math:`\min(n_{gk}, u_k)`.

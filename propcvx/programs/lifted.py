@@ -86,7 +86,8 @@ class Lifting:
 def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
     r"""Build the semidefinite relaxation of the SVM over all labelings.
 
-    It is eq:convex_1 with X instead of :math:`x x^\top`, where x is y with a 1 before it.
+    It is Equation (9), eq:convex_1, with X instead of :math:`x x^\top`, where x is y with a 1
+    before it.
 
     .. math::
 

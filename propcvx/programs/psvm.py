@@ -1,7 +1,7 @@
 r"""The pSVM problem itself as one mixed-integer program, for tens of instances.
 
-In eq:pSVM_2 the proportions have a loss; in eq:convex_1, here in primal weights, they are
-constraints, and labels may be soft.
+In Equation (4), eq:pSVM_2, the proportions have a loss; in Equation (9), eq:convex_1, here in
+primal weights, they are constraints, and labels may be soft.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 r"""The SVM of one labeling, and of several: the restricted master of Algorithm 2.
 
-Primal and dual of the support vector machine, the inner problem of eq:pSVM_2 and eq:convex_1, are
-built once for a factor F.  They are solved again for any labeling and any C with new values of
-vectors (and, in the primal, one scalar).  Both are DPP, so CVXPY compiles them once.  Logistic
-regression takes labels that may be probabilities.
+Primal and dual of the support vector machine, the inner problem of Equation (4), eq:pSVM_2 and
+Equation (9), eq:convex_1, are built once for a factor F.  They are solved again for any labeling
+and any C with new values of vectors (and, in the primal, one scalar).  Both are DPP, so CVXPY
+compiles them once.  Logistic regression takes labels that may be probabilities.
 
-Multiple kernel learning over the T labelings found so far is eq:convex_3 with
-:math:`\mathcal{Y}` replaced by them, in three forms: the epigraph form eq:convex_4 (with the sign
-of :math:`\alpha^\top 1` that makes it equal to eq:convex_3; the paper prints the other one), its
-dual in groups of primal weights, and the inner problem for fixed weights mu, a QP, around which
-SimpleMKL descends.
+Multiple kernel learning over the T labelings found so far is Equation (14), eq:convex_3, with
+:math:`\mathcal{Y}` replaced by them, in three forms: the epigraph form Equation (16), eq:convex_4
+(with the sign of :math:`\alpha^\top 1` that makes it equal to eq:convex_3; the paper prints the
+other one), its dual in groups of primal weights, and the inner problem for fixed weights mu, a QP,
+around which SimpleMKL descends.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from propcvx.programs.structures import GroupMaster, RestrictedMaster, SVMDual
 
 
 def svm_primal(features: Array, *, bias: bool = True) -> Program:
-    r"""Build the primal SVM, the terms of eq:pSVM_2 that depend on w and b.
+    r"""Build the primal SVM, the terms of Equation (4), eq:pSVM_2, that depend on w and b.
 
     .. math::
 
@@ -36,7 +36,7 @@ def svm_primal(features: Array, *, bias: bool = True) -> Program:
     features : array of shape (N, r)
         F, one row per instance.
     bias : bool, default=True
-        Whether there is a bias b; eq:convex_1 drops it.
+        Whether there is a bias b; Equation (9), eq:convex_1 drops it.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def svm_primal(features: Array, *, bias: bool = True) -> Program:
 
 
 def svm_dual(features: Array, *, bias: bool = True) -> Program:
-    r"""Build the dual SVM in :math:`v = y \circ \alpha`, the inner problem of eq:convex_2.
+    r"""Build the dual SVM in :math:`v = y \circ \alpha`, Equation (11), eq:convex_2.
 
     .. math::
 
@@ -151,7 +151,7 @@ def svm_dual_parameters(labeling: Array, C: Array | float) -> dict[str, Array]:
 
 
 def margin_classifier(features: Array, loss: InstanceLoss) -> Program:
-    r"""Build the terms of eq:pSVM_2 that depend on w and b, with any instance loss.
+    r"""Build the terms of Equation (4), eq:pSVM_2, that depend on w and b, with any instance loss.
 
     .. math::
 
@@ -313,7 +313,9 @@ def mkl_epigraph(features: Array, labelings: Array, C: Weight) -> Program:
 
 
 def mkl_group(features: Array, labelings: Array, C: Weight) -> Program:
-    r"""Build the group form of eq:convex_3, in primal weights: the dual of the epigraph form.
+    r"""Build the group form of Equation (14), eq:convex_3, in primal weights.
+
+    It is the dual of the epigraph form.
 
     .. math::
 
@@ -362,7 +364,7 @@ def mkl_group(features: Array, labelings: Array, C: Weight) -> Program:
 
 
 def mkl_inner(features: Array, labelings: Array, C: Weight) -> Program:
-    r"""Build the inner problem of eq:convex_3 for fixed weights mu, a QP.
+    r"""Build the inner problem of Equation (14), eq:convex_3, for fixed weights mu, a QP.
 
     .. math::
 

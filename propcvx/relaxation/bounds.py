@@ -1,4 +1,4 @@
-r"""Certified bounds on eq:convex_1, and the gap of a labeling.
+r"""Certified bounds on Equation (9), eq:convex_1, and the gap of a labeling.
 
 Without bias, and over feasible labelings :math:`\mathcal{Y}`, let
 :math:`g(y) = \max_{0 \le \alpha_i \le C_i} \alpha^\top 1 - \tfrac12 \|F^\top (y \circ \alpha)\|^2`

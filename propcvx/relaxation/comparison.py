@@ -75,7 +75,7 @@ def compare_relaxations(
     time_limit: float = 60.0,
     **kernel: Any,
 ) -> list[Row]:
-    """Compare relaxations of eq:convex_1, without a bias, each in a worker process.
+    """Compare relaxations of Equation (9), eq:convex_1, without a bias, each in a worker process.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""Algorithm 2: cutting planes for the relaxation eq:convex_4.
+r"""Algorithm 2: cutting planes for the relaxation Equation (16), eq:convex_4.
 
 The restricted master and the oracle are arguments of the loop.
 """

@@ -1,6 +1,7 @@
 r"""Semidefinite relaxations over a lifted matrix: of the SVM, and DIFFRAC of ridge regression.
 
-The bounds of DIFFRAC are on :math:`y^\top A y`, the square loss, not on the hinge of eq:convex_1.
+The bounds of DIFFRAC are on :math:`y^\top A y`, the square loss, not on the hinge of Equation (9),
+eq:convex_1.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class SquareLossResult(RelaxationResult):
 
     loss: ClassVar[str] = "square"
 
-    def plane(self, features: Array, labeling: Array, C: Weight) -> Array:
+    def separator_weights(self, features: Array, labeling: Array, C: Weight) -> Array:
         """Compute the weights of the ridge regression of a labeling."""
         return ridge(features, labeling, C)[0]
 

@@ -1,4 +1,4 @@
-r"""The interface and the result of all relaxations of eq:convex_1."""
+r"""The interface and the result of all relaxations of Equation (9), eq:convex_1."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RelaxationResult(Readable):
     Attributes
     ----------
     loss : str
-        The loss of value and bounds: ``"hinge"``, as in eq:convex_1, for this class.
+        The loss of value and bounds: ``"hinge"``, as in Equation (9), eq:convex_1, for this class.
     value : float
         The objective value reached.
     lower, upper : float
@@ -104,7 +104,7 @@ class RelaxationResult(Readable):
             f"weights of the mixture M: {weights}{more}.\n{self.history}"
         )
 
-    def plane(self, features: Array, labeling: Array, C: Weight) -> Array:
+    def separator_weights(self, features: Array, labeling: Array, C: Weight) -> Array:
         r"""Compute the weights of the separator of a labeling: :math:`F^\top (y \circ \alpha)`.
 
         Parameters
@@ -133,7 +133,7 @@ class RelaxationResult(Readable):
         """
         return labeling_upper_bound(features, labelings, C, weights=weights)
 
-    def times(self, factor: float) -> RelaxationResult:
+    def rescale(self, factor: float) -> RelaxationResult:
         """Multiply all values by a factor, for other units of the features."""
 
         def scaled(record: Round) -> Round:
@@ -215,7 +215,7 @@ class Relaxation(BaseEstimator, ABC):
         unit, result = unit_of(features, C), None
         try:
             for scaled in self._relax(scale_by(unit, features), feasible, C / unit**2, solve):
-                result = scaled.times(unit**2)
+                result = scaled.rescale(unit**2)
                 at_most = np.where(scaled.alpha >= C / unit**2, C, np.minimum(result.alpha, C))
                 result = replace(result, alpha=at_most)
                 on_round(result)

@@ -66,7 +66,7 @@ class SoftRounding:
     ) -> Separator:
         """Round M to a real-valued labeling and its separator."""
         labeling = self.labeling(result)
-        weights = result.plane(features, labeling, C)
+        weights = result.separator_weights(features, labeling, C)
         sign = by_bags(features @ weights, feasible)
         return Separator(sign * labeling, sign * weights)
 

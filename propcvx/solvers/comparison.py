@@ -59,12 +59,18 @@ def compare_solvers(
     Returns
     -------
     list of dict
-        Ready for ``pandas.DataFrame``, with None where a value does not exist: ``program``,
-        ``solver``, ``version``, ``tol``; ``status``, which is CVXPY's, "refused", "failed",
-        "out of time" or "crashed", and the ``reason``; ``objective`` and its relative
-        ``difference`` from the objective with the smallest residuals; residuals of
-        :class:`propcvx.solvers.Residuals` and the ``relative_gap`` of the program's structure;
-        milliseconds to compile and to solve, and the least of three when it is solved again.
+        A row for each run, ready for ``pandas.DataFrame``; None where there is no value.
+
+        - ``program``, ``solver``, ``version``, ``tol``;
+        - ``status``, ``reason``: CVXPY's status, "refused", "failed", "out of time" or
+          "crashed", and why;
+        - ``objective``, ``difference``: the objective value, and its relative difference from the
+          one with the smallest residuals;
+        - ``primal_residual``, ``dual_residual``, ``duality_gap``: see
+          :class:`propcvx.solvers.Residuals`;
+        - ``relative_gap``: of the program's structure;
+        - ``compile_ms``, ``solve_ms``, ``again_ms``: milliseconds to compile, to solve, and the
+          least of three when it is solved again.
 
     Examples
     --------

@@ -63,7 +63,8 @@ class Solve:
     options : mapping
         Options of the solver, passed on unchanged.
     time_limit : float
-        Seconds of each call, for the solvers that have a time limit; others run to their end.
+        Limit in seconds of each call, by the solver's own option.  Unlike the argument of
+        :func:`solve`, it is ignored by solvers without such an option.
 
     Examples
     --------
@@ -160,8 +161,8 @@ def solve(
     warn : bool, default=True
         Whether to warn of a solution that is not within the tolerance; its status shows it, too.
     time_limit : float, default=inf
-        Seconds for all solvers together, passed to each solver by its own option; each call with a
-        smaller tolerance has the same limit.
+        Limit in seconds for all solvers together, passed to each by its own option.  Repeated calls
+        of one solver, with smaller tolerances, have the same limit each.
     **options
         Options of the solver, passed on unchanged, which override the options for ``tol``.
 

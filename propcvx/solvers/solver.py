@@ -105,7 +105,7 @@ class Solution(Readable):
         )
 
     def with_time(self, seconds: float) -> Solution:
-        """Return it with the time of its solver, given that of the whole call, if it has none."""
+        """Return the solution with the solver's time, computed from the time of the whole call."""
         has_time = not math.isnan(self.solve_seconds)
         return self if has_time else replace(self, solve_seconds=seconds - self.build_seconds)
 

@@ -51,7 +51,7 @@ BLOCK = 256
 
 @dataclass(frozen=True)
 class Kernel:
-    r"""A kernel function.
+    r"""Kernel function with its parameters: ``kernel(X, Z)`` returns their Gram matrix.
 
     ``"linear"`` :math:`x^\top z`; ``"rbf"`` :math:`\exp(-\gamma \|x - z\|^2)`; ``"exponential"``
     :math:`\exp(-\gamma \|x - z\|)`, the unsquared distance of the authors' program; ``"poly"``

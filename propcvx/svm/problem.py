@@ -66,7 +66,7 @@ class PropSVM:
         return best_labeling(scores, self.bags, self.loss, weights, instance_loss=loss, ties=ties)
 
     def objective(self, labeling: Array, separator: Separator, C: float | None = None) -> float:
-        """Compute the value of eq:pSVM_2, with another C* instead of C if passed."""
+        """Compute the value of Equation (4), eq:pSVM_2, with another C* instead of C if passed."""
         errors = float(self.instance_loss.evaluate(labeling, separator.scores).sum())
         norm = 0.5 * float(separator.weights @ separator.weights)
         return norm + (C or self.C) * errors + self.cost(labeling)

@@ -85,7 +85,7 @@ def reached(bound, problem, scores=0.0, tol=1e-8):
     """The interval of a bound that begins with the labeling that is best for some scores."""
     interval = Interval(1e-5)
     search = SwapSearch.from_problem(problem, interval, tol)
-    search.plane(problem.best_labeling(scores + np.zeros(len(problem.features))))
+    search.evaluate(problem.best_labeling(scores + np.zeros(len(problem.features))))
     BOUNDS[bound].run(problem, interval, search)
     return interval
 
@@ -183,14 +183,14 @@ def test_search_ends_at_local_minimum(C_p):
         bags = set(problem.bags.index[changed])
         swap = len(changed) == 2 and len(bags) == 1 and other[changed].sum() == 0.0
         if swap or len(changed) == 1:
-            assert search.plane(other).value >= end.value * (1 - 1e-6)
+            assert search.evaluate(other).value >= end.value * (1 - 1e-6)
 
 
 def test_failed_solver_gives_bound_at_zero_weights(monkeypatch):
     failure = SolverError("no answer", "stub", "solver_error")
     monkeypatch.setattr(Solve, "__call__", Mock(side_effect=failure))
     problem, interval = bound_problem(0), Interval(1e-5)
-    SwapSearch.from_problem(problem, interval).plane(problem.best_labeling(np.zeros(12)))
+    SwapSearch.from_problem(problem, interval).evaluate(problem.best_labeling(np.zeros(12)))
     assert interval.upper == pytest.approx(problem.C * 12)
 
 

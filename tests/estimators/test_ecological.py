@@ -67,7 +67,7 @@ def test_hyperplanes_are_drawn_from_posterior_of_normal_model(n_features):
     weights = problem.bags.sizes.astype(float)
     model = EcologicalRegression(ridge=0.5).fit(problem.X, problem.y)
     random = np.random.RandomState(0)
-    drawn = [model.posterior_.plane(random) for _ in range(10_000)]
+    drawn = [model.posterior_.draw(random) for _ in range(10_000)]
     planes = np.array([np.append(w[0], b) for w, b in drawn])
     fitted, rows = np.append(model.coef_, model.intercept_), problem.bags.means_of(problem.X)
     rows = np.column_stack([rows, np.ones(24)])
@@ -86,7 +86,7 @@ def test_rates_are_drawn_with_two_classes_and_linear_kernel():
     model = EcologicalRegression().fit(PROBLEM.X, PROBLEM.y)
     shares = model.sample_probabilities(PROBLEM.X, random_state=0)
     assert_allclose(model.sample_probabilities(PROBLEM.X, random_state=0), shares)
-    w, b = model.posterior_.plane(np.random.RandomState(0))
+    w, b = model.posterior_.draw(np.random.RandomState(0))
     scores = PROBLEM.X @ w[0] + b[0]
     values = np.maximum(np.column_stack([-scores, scores]) + 0.5, 1.0 / 8.0)
     assert_allclose(shares, values[:, 1] / values.sum(axis=1))
@@ -136,7 +136,7 @@ def test_repeated_bags_count_as_observations():
     near = EcologicalRegression().fit(X + 1e-7 * random.normal(size=X.shape), y)
     assert equal.posterior_.n_bags == 1000
     assert_allclose(equal.coef_, near.coef_, rtol=1e-4)
-    slopes = [equal.posterior_.plane(np.random.RandomState(seed))[0] for seed in range(300)]
+    slopes = [equal.posterior_.draw(np.random.RandomState(seed))[0] for seed in range(300)]
     assert np.std(slopes) == pytest.approx(0.03, rel=0.15)  # the standard error of least squares
 
 

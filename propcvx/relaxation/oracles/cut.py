@@ -51,7 +51,7 @@ OracleFactory = Callable[[Array, FeasibleLabelings], Oracle]
 
 
 def violation_value(features: Array, labeling: Array, alpha: Array) -> float:
-    r"""Compute :math:`\tfrac12 \|F^\top (y \circ \alpha)\|^2`, half the objective of eq:concave."""
+    r"""Compute :math:`\tfrac12 \|F^\top (y \circ \alpha)\|^2`, half of Equation (18)."""
     weights = features.T @ (labeling * alpha)
     return 0.5 * float(weights @ weights)
 

@@ -40,9 +40,9 @@ ITERATIONS = 2
 def leading_dimensions(features: Array, variance: float, exact_order: int) -> Array:
     r"""Compute the leading principal axes that keep a fraction of the features' variance.
 
-    The eigendecomposition before eq:inf, done on whichever of :math:`F^\top F`, :math:`F F^\top`
-    is smaller.  If its order is above ``exact_order``, randomized subspace iteration computes at
-    most ``MAX_AXES`` axes.
+    The eigendecomposition before Equation (19), eq:inf, done on whichever of :math:`F^\top F`,
+    :math:`F F^\top` is smaller.  If its order is above ``exact_order``, randomized subspace
+    iteration computes at most ``MAX_AXES`` axes.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _rank(values: Array, total: float) -> int:
 
 @dataclass(frozen=True)
 class CoordinateOracle(BaseOracle):
-    r"""Oracle that sorts each bag along each dimension, for eq:inf (Proposition 3).
+    r"""Oracle that sorts each bag along each dimension, Equation (19) (Proposition 3).
 
     For each dimension j and each sign it solves :math:`\max_y \pm \sum_i \alpha_i y_i x_i^{(j)}`
     and takes the best.  A heuristic: violated labelings may remain.
