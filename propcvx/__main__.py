@@ -18,8 +18,8 @@ report.py that computes them."""
 EXAMPLE = """Example: propcvx report people.csv districts.csv --bag district --proportion voted
 --by age"""
 
-METHODS = """ecological: EcologicalRegression (default), for places and schools; aggregate:
-AggregateLogisticRegression; alter: AlterPropSVM"""
+METHODS = """ecological: EcologicalRegression (default), whose intervals cover best for places and
+schools; aggregate: AggregateLogisticRegression, most accurate; alter: AlterPropSVM"""
 
 SEED = "seed of random numbers (default: %(default)s)"
 
@@ -86,23 +86,26 @@ def add_report(commands: Any) -> ArgumentParser:
     add("bags", type=Path, help="table with a row for each bag, such as a district")
     add("--bag", required=True, metavar="COLUMN", help="column of bag ids, in both tables")
     source = report.add_mutually_exclusive_group(required=True)
-    source.add_argument(
-        "--proportion", metavar="COLUMN", help="column of proportions or percentages"
-    )
-    source.add_argument("--count", metavar="COLUMN", help="column of positives (needs --total)")
-    add("--total", metavar="COLUMN", help="column of people, of which --count are positive")
-    grouping = "group people by a column, or by a condition such as 'age>60'; may be repeated"
+    shares = "column of the bags: proportions, or percentages if most are above 1"
+    source.add_argument("--proportion", metavar="COLUMN", help=shares)
+    counts = "column of the bags: positives (needs --total)"
+    source.add_argument("--count", metavar="COLUMN", help=counts)
+    totals = "column of the bags: people, of which --count are positive"
+    add("--total", metavar="COLUMN", help=totals)
+    grouping = "column or condition, such as 'age>60', whose groups get rates; may be repeated"
     add("--by", action="append", default=[], metavar="GROUPS", help=grouping)
     omitted = "columns of the model (default: all that vary)"
     add("--features", nargs="+", metavar="COLUMN", help=omitted)
     methods = ("ecological", "aggregate", "alter")
     add("--method", choices=methods, default="ecological", help=METHODS)
-    add("--sampled", action="store_true", help="people are a sample: proportions get a tolerance")
-    add("--draws", type=int, default=100, help="draws of each interval, at least 20 (default: 100)")
+    sampled = "people are a sample of each bag: proportions get a 95%% tolerance"
+    add("--sampled", action="store_true", help=sampled)
+    draws = "draws of each 90%% interval, at least 20 (default: %(default)s)"
+    add("--draws", type=int, default=100, help=draws)
     add("--seed", type=_seed, default=0, help=SEED)
     output = "new folder for the page (default: %(default)s)"
     add("--output", type=Path, default=Path("propcvx-report"), help=output)
-    add("--force", action="store_true", help="write into a folder that exists")
+    add("--force", action="store_true", help="replace files in a folder that exists")
     return report
 
 

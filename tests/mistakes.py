@@ -291,7 +291,7 @@ _PROGRAMS = {
 _SCORES = {
     "predictions of another length": Mistake(lambda: bag_error(Y, [1, -1]), ("y_pred", "(2,)")),
     "names of classes as predictions": Mistake(
-        lambda: bag_error(Y, ["yes"] * 8), ("y_pred must", "'yes'", "target from a table")
+        lambda: bag_error(Y, ["yes"] * 8), ("y_pred must", "'yes'", "pass bag_target proportions")
     ),
     "bag error of labels": Mistake(lambda: bag_error([1, -1], [1, -1]), ("y_true", MAKE)),
     "more folds than bags with a proportion": Mistake(

@@ -144,7 +144,7 @@ def test_inaccurate_step_cannot_raise_objective():
 
 @examples(12)
 @given(problem=small_problems(), loss=st.sampled_from(LOSSES))
-def test_result_is_fixed_point(problem, loss):
+def test_descent_ends_at_fixed_point(problem, loss):
     clf = fitted(problem, C_p=3.0, n_init=2, proportion_loss=loss, solver_tol=1e-6)
     assert clf.stop_reason_ in (StopReason.FIXED_POINT, StopReason.CONVERGED)
     gain = gain_of_a_labeling_step(clf, problem, np.full(problem.bags.n_bags, clf.C_p))

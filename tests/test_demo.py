@@ -14,7 +14,7 @@ PAPER = ("MeanMap", "InvCal", "alter-pSVM", "conv-pSVM")
 REAL = ("EcologicalRegression", *PAPER, demo.SUPERVISED)
 
 
-def test_demo_draws_pictures_reproduces_figure_one_and_learns(tmp_path, capsys):
+def test_demo_reproduces_figure_one(tmp_path, capsys):
     folder = tmp_path / "made" / "on the way"
     assert main(["demo", "--output", str(folder)]) == 0
     text = capsys.readouterr().out

@@ -74,7 +74,8 @@ def bag_error(
     if numbers is None:
         raise InputError(
             "y_pred must be a finite number for each instance, above 0 where it is positive; got "
-            f"{y_pred!r:.200}; names of classes need a target from a table."
+            f"{y_pred!r:.200}. To score class names, pass bag_target proportions with a column for "
+            "each class."
         )
     if not bags.has_proportion.any():
         raise InputError(

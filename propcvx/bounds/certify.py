@@ -304,9 +304,9 @@ class _Certification:
         value = self.search.value(np.asarray(interval.labeling))
         if value > interval.upper * (1.0 + CROSSED):
             raise InconsistentBoundsError(
-                f"{interval.events[-1].bound!r} or another bound offered a labeling with the value "
-                f"{interval.upper:.6g}, and its value is {value:.6g}: infinite where y does not "
-                "allow it."
+                f"bounds must offer labelings with their value; got {interval.upper:.6g} from "
+                f"{interval.events[-1].bound!r} or an earlier bound, recomputed {value:.6g}. The "
+                "value of a labeling that y excludes is infinite."
             )
         for name, error in self.failures.items():
             warn(f"bound {name!r} failed: {error}", BoundFailedWarning)

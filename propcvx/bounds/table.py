@@ -152,7 +152,16 @@ def relaxation_bound(name: str, relaxation: Any) -> Bound:
 def find_bounds(bounds: Any, problem: LabelingProblem) -> dict[str, Bound]:
     """Return bounds by name, from names in ``BOUNDS``, a :class:`Bound`, or any relaxation.
 
-    ``"auto"`` is the automatic bounds that do not refuse the problem.
+    Parameters
+    ----------
+    bounds : "auto", str, object, or sequence of these
+        As in :func:`propcvx.certify`; ``"auto"`` is all automatic bounds that do not refuse the
+        problem.
+    problem : LabelingProblem
+
+    Returns
+    -------
+    dict from str to Bound
 
     Raises
     ------

@@ -59,7 +59,7 @@ def estimate(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabe
         if fault := feasible.fault_of(labeling):
             raise InputError(
                 f"estimator must have the proportions of the bags, and {fault}. Pass the fitted "
-                "classifier instead of its predictions, and it is moved to the proportions."
+                "classifier, not its predictions; it is adjusted to the proportions."
             )
         return (labeling > 0).astype(float)
     if X is None or np.shape(X)[0] != len(y):

@@ -106,7 +106,18 @@ def shuffled(n_instances: int) -> Indices:
 
 
 def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
-    """Draw independent fair labels, the start of Algorithm 1; known labels are kept."""
+    """Draw independent fair labels, the start of Algorithm 1; known labels are kept.
+
+    Parameters
+    ----------
+    bags : Bags
+    random : RandomState
+
+    Returns
+    -------
+    array of shape (n_instances,)
+        Labels -1.0 and +1.0.
+    """
     labeling = random.choice(bags.label_values, size=bags.n_instances)
     return np.where(bags.labels == 0, labeling, bags.labels)
 
@@ -192,8 +203,8 @@ class FeasibleLabelings:
         if wrong.any():
             bag = int(np.argmax(wrong))
             return (
-                f"bag {bags.name(bag)} must have {self.lower[bag]} to {self.upper[bag]} positives; "
-                f"got {counts[bag]}"
+                f"bag {bags.name(bag)} has {counts[bag]} positives, but must have "
+                f"{self.lower[bag]} to {self.upper[bag]}"
             )
         changed = (bags.labels != 0) & (labeling != bags.labels)
         if changed.any():

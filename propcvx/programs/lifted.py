@@ -290,6 +290,11 @@ def square_loss_matrix(features: Array, C: Weight) -> Array:
         Weight of the square loss, which is :math:`(1 - y_i w^\top F_i)^2` for labels; of each
         instance where it is an array.
 
+    Returns
+    -------
+    array of shape (N, N)
+        A, symmetric and positive semidefinite.
+
     Examples
     --------
     >>> import numpy as np

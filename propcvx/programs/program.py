@@ -41,7 +41,8 @@ class Program:
     Parameters
     ----------
     problem : cvxpy.Problem
-        The problem.  Variables and parameters have their names, constraints their labels
+        The problem.  In print, a constant without a name has its shape, such as ``[2x1]``.
+        Variables and parameters have their names, constraints their labels
         (``constraint.set_label``), or without a label their place: ``"constraint 2"``.
     name : str, default="program"
         The name in messages; for the programs of the paper the function that built it.
@@ -287,7 +288,22 @@ def build(
     constraints: Mapping[str, cp.Constraint] | None = None,
     structure: Structure | None = None,
 ) -> Program:
-    """Build a program from its objective and labeled constraints, and attach its structure."""
+    """Build a program from its objective and labeled constraints, and attach its structure.
+
+    Parameters
+    ----------
+    name, equation : str
+        Name in messages, and label of the equation.
+    objective : cvxpy.Minimize or cvxpy.Maximize
+    constraints : mapping from str to cvxpy.Constraint, optional
+        Constraints by label.
+    structure : Structure, optional
+        Data of the program, for solvers and gaps.
+
+    Returns
+    -------
+    Program
+    """
     labeled = [c.set_label(label) for label, c in (constraints or {}).items()]
     program = Program(cp.Problem(objective, labeled), name, equation)
     object.__setattr__(program, "structure", structure)  # no argument, lest a copy has it, too

@@ -137,7 +137,19 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
 
 
 def svm_dual_parameters(labeling: Array, C: Array | float) -> dict[str, Array]:
-    """Compute the parameters of :func:`svm_dual` for a labeling and C, one or one per instance.
+    """Compute the parameters of :func:`svm_dual` for a labeling and C.
+
+    Parameters
+    ----------
+    labeling : array of shape (N,)
+        Labels -1.0 and +1.0.
+    C : float or array of shape (N,)
+        Weight of the hinge loss, of all instances or of each.
+
+    Returns
+    -------
+    dict
+        ``y``, ``lower`` and ``upper``, each of shape (N,).
 
     Examples
     --------

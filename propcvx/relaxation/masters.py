@@ -200,8 +200,8 @@ def simple_mkl(inner: Callable[[Array], Trial], mu: Array) -> Trial:
             break
         point = candidate
     warn(
-        f"SimpleMKL stopped with a gap of {point.gap:.3g} at the value {point.value:.6g}; a "
-        "tighter tol of its inner solver, or the epigraph form, may help.",
+        f"SimpleMKL stopped with a gap of {point.gap:.3g} at the value {point.value:.6g}. Use "
+        "CuttingPlanes(master='epigraph'), or a smaller solver_tol.",
         InaccurateSolutionWarning,
     )
     return point

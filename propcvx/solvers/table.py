@@ -262,6 +262,16 @@ def named_solver(solver: Any) -> Solver | None:
 def find_solver(solver: str | Solver, program: Program) -> Solver:
     """Return the solver of a name, checked to be installed and able to solve the program.
 
+    Parameters
+    ----------
+    solver : str or Solver
+        A name in ``SOLVERS`` or of another solver that CVXPY has installed, or a solver.
+    program : Program
+
+    Returns
+    -------
+    Solver
+
     Raises
     ------
     UnsupportedSolverError

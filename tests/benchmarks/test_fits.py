@@ -59,7 +59,7 @@ WITH_KERNEL = {
 
 @pytest.mark.parametrize("name", ["a1a", "dna"])
 @pytest.mark.parametrize("side", WITH_KERNEL)
-def test_thousands_with_gaussian_kernel(benchmark, quick, real, name, side):
+def test_fit_time_of_thousands_with_gaussian_kernel(benchmark, quick, real, name, side):
     benchmark.group = f"{name}, Gaussian kernel, bags of 16, beside SVC"
     X, labels = real(name)
     labels = np.where(labels == labels.max(), 1.0, -1.0)

@@ -112,7 +112,7 @@ def test_ridge_is_most_probable_strength():
         EcologicalRegression(ridge="auto").fit(PROBLEM.X, PROBLEM.y)
 
 
-def test_values_are_proportions():
+def test_ecological_regression_values_are_proportions():
     model = EcologicalRegression(ridge=0.0).fit(PROBLEM.X, PROBLEM.y)
     scores, shares = model.decision_function(PROBLEM.X), model.predict_proba(PROBLEM.X)
     inside = np.abs(scores) < 0.5 - 1.0 / 8.0  # of six bags and two classes

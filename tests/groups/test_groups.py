@@ -59,7 +59,7 @@ def weights_in(sets, labelings, weights):
 
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("seed", first(4, range(8)))
-def test_bounds_equal_enumeration(kind, seed):
+def test_group_bounds_equal_enumeration(kind, seed):
     problem = small_problem(seed, SIZES[seed % 4], known=0.2 * (seed % 3))
     n, epsilon = len(problem.y), 0.3 * (seed % 2)
     code, numbers = in_groups(seed, n), WEIGHTS[kind](np.random.RandomState(seed), n)

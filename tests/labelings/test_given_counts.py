@@ -38,7 +38,7 @@ def chances(p, feasible, every):
 
 @pytest.mark.parametrize("spread", [0.0, 0.5, 5.0, 20.0])
 @pytest.mark.parametrize("seed", range(30))
-def test_means_equal_enumeration(seed, spread):
+def test_expected_labels_equal_enumeration(seed, spread):
     p, feasible, every = posed(seed, spread)
     p = np.clip(p, 1e-12, 1.0 - 1e-12)
     expected = chances(p, feasible, every) @ every
@@ -61,7 +61,7 @@ def test_labelings_are_drawn_as_often_as_they_are_likely(seed):
 
 
 @pytest.mark.parametrize("size", [100, 3000])
-def test_large_bags_and_small_ones_beside_them_have_their_counts(size):
+def test_expected_labels_of_unequal_bags_have_their_counts(size):
     random = np.random.RandomState(0)
     bags = np.repeat(np.arange(5), [size, 1, 2, size // 2, 33])
     p = expit(2.0 * random.normal(size=len(bags)))

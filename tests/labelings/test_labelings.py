@@ -225,7 +225,7 @@ def test_nearest_counts_have_smallest_epsilon(bags):
 # Integer counts
 
 
-def test_counts_are_integers():
+def test_count_range_has_integers():
     """Every count of a bag of every size, for epsilon of exactly j instances."""
     for size in range(1, 129):
         counts = np.arange(size + 1)

@@ -92,7 +92,7 @@ def test_declared_class_is_one_cvxpy_finds(name):
 
 @pytest.mark.parametrize("data", first(1, DATA), ids=["tall", "wide"])
 @pytest.mark.parametrize(("name", "solver"), with_solvers(CONTINUOUS))
-def test_solution_is_optimal(name, solver, data):
+def test_program_solution_satisfies_optimality_conditions(name, solver, data):
     case = posed(name, data)
     solution = solve(case.program, solver, tol=TOL)
     residuals, scale = solution.residuals, 1.0 + max(abs(solution.value), data.C)

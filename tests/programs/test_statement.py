@@ -69,7 +69,7 @@ def test_program_latex_is_complete_and_balanced(program):
     assert not re.search(r"[()@]|<=|>>", latex)
 
 
-def test_variant_without_constraints():
+def test_variant_without_constraint_is_solved():
     program = svm_primal(np.ones((3, 2)))
     assert list(program.without_constraints("slack").constraints) == ["margin"]
     variant = program.without_constraints("margin", "slack")

@@ -68,7 +68,7 @@ def test_forms_of_master_agree_and_enclose_optimum(form, seed, n_labelings, C):
 
 
 @pytest.mark.parametrize("form", ["epigraph", "group"])
-def test_master_without_any_separation(form):
+def test_master_of_equal_instances_is_solved(form):
     """Where the features vanish, w = 0 and every instance costs C."""
     answer = MASTERS[form](np.zeros((4, 2)), 0.5)(np.ones((2, 4)))
     assert answer.value == pytest.approx(2.0, rel=1e-6)

@@ -56,7 +56,9 @@ def test_arrays_passed_to_parts_are_read_only(intercept, kernel):
 # --- what an oracle returns is checked ----------------------------------------------------------
 
 WRONG = {
-    "a labeling that is not feasible: bag 1 must have": lambda cut: Cut(-cut.labeling, cut.value),
+    "a labeling that is not feasible: bag 1 has 3 positives": lambda cut: Cut(
+        -cut.labeling, cut.value
+    ),
     "a labeling that is not feasible: it must": lambda cut: Cut(0.5 * cut.labeling, cut.value),
     "a labeling that is not feasible: it changes the known label of instance": lambda cut: Cut(
         np.roll(cut.labeling.reshape(2, 4), 1, axis=1).ravel(), cut.value

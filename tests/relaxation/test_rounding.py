@@ -113,7 +113,7 @@ def test_sign_minimizes_training_bag_error(problem, max_cuts):
     assert proportion_error(bags, scores) <= proportion_error(bags, -scores)
 
 
-def test_sign_follows_scores():
+def test_rounding_sign_follows_scores():
     """Bag errors of both signs are equal here; the bag with more positives has larger scores."""
     bags = Bags.from_target(bag_target([0, 0, 1, 1], [0.0, 0.5]))
     feasible = FeasibleLabelings.from_bags(bags, 0.0)

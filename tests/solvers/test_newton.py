@@ -106,7 +106,7 @@ def test_newton_warm_start_gives_same_value(name):
 
 @pytest.mark.parametrize("solver", ["newton", "libsvm"])
 @pytest.mark.parametrize("label", [-1.0, 1.0])
-def test_one_class_has_value_zero(label, solver):
+def test_newton_with_one_class_has_value_zero(label, solver):
     features = np.random.default_rng(0).normal(size=(10, 2))
     program = svm_dual(features).set(**svm_dual_parameters(np.full(10, label), 2.0))
     solution = solve(program, solver)

@@ -212,7 +212,7 @@ def test_new_parameters_equal_new_program(solver, build):
 # What comes back
 
 
-def test_solution_keeps_copies(program):
+def test_solution_has_copies_of_arrays(program):
     first = solve(program, "clarabel")
     before = first.variables["v"].copy()
     set_svm(program, -DATA[0].y, 2.0)
@@ -224,7 +224,7 @@ def test_solution_keeps_copies(program):
 
 
 @pytest.mark.parametrize("solver", [*QP_SOLVERS, "scip"])
-def test_contradicting_constraints_raise(solver):
+def test_infeasible_program_raises(solver):
     program = case_for(solver).program
     some = next(iter(program.variables.values()))
     impossible = program.with_constraints(above=some >= 2, below=some <= -2)

@@ -72,7 +72,7 @@ def test_low_rank_gram_has_few_features(seed, n, rank):
     np.testing.assert_allclose(gram @ dual, features @ weights, atol=1e-7)
 
 
-def test_more_instances_than_block():
+def test_gram_matrix_larger_than_block_equals_kernel():
     """Of low rank, full rank, and not semidefinite in the last rows alone."""
     random, n = np.random.RandomState(0), 2 * BLOCK + 3
     for gram in (low_rank(random, n, 5), low_rank(random, n, 5) + np.eye(n)):
