@@ -185,5 +185,7 @@ def descent(rounds: Iterable[FitResult]) -> FitResult:
     """Run a loop such as :func:`alternate` to convergence and return the result of its end."""
     results = deque(rounds, maxlen=1)
     if not results:
-        raise InputError("schedule must have at least one value of C*, and max_iter must be >= 1.")
+        raise InputError(
+            "rounds must yield a result; got none. Use a schedule with a value, and max_iter >= 1."
+        )
     return results.pop()

@@ -86,7 +86,7 @@ class Bounds(Readable):
 def labeling_upper_bound(
     features: Array, labeling: Array, C: Weight, *, weights: Array | None = None
 ) -> float:
-    r"""Compute the primal SVM value of a labeling: an upper bound on g(y) for any solver's error.
+    r"""Bound the value of a labeling's SVM from above, whatever the solver's error.
 
     Parameters
     ----------

@@ -118,6 +118,9 @@ ROUNDING_OF_SUMS = 1e-12
 class LabelingProblem(PropSVM):
     r"""Minimize :math:`g(y) + \sum_k c_k(m_k(y))` over labelings y that agree with known labels.
 
+    g is the value of the labeling's SVM, and :math:`c_k` the cost of :math:`m_k(y)` positives in
+    bag k, :math:`\omega_k L_p(m_k / n_k, p_k)`.
+
     Attributes
     ----------
     features : array of shape (n_instances, rank)
