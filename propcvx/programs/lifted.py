@@ -31,8 +31,8 @@ class Lifting:
         W, whose m orthonormal columns span the x with :math:`\mathbf{1}_k^\top y = s_k` for every
         bag whose count is exact and :math:`y_i` the known label, so that :math:`X = W U W^\top`.
     ranges : sparse array of shape (R, N + 1)
-        G of R rows, with :math:`G x \ge 0`: the least and the largest sum of every other bag that its counts
-        allow, without the constraints that follow from :math:`|y_i| \le 1`.
+        G of R rows, with :math:`G x \ge 0`: the least and the largest sum of every other bag that
+        its counts allow, without the constraints that follow from :math:`|y_i| \le 1`.
     rows : sparse array of shape (R + 2 N, N + 1) or (0, N + 1)
         H, with :math:`H x \ge 0`: the rows of G, :math:`1 + y_i` and :math:`1 - y_i`.  Products
         of nonnegative numbers are nonnegative: :math:`G X H^\top \ge 0`.
