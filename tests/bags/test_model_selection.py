@@ -172,7 +172,7 @@ def test_labels_equal_singleton_bags():
 # The error on bags
 
 
-def test_bag_error_of_booleans_zeros_and_split_bag():
+def test_bag_error_takes_booleans_zeros_and_split_bag():
     y = bag_target([0, 0, 0, 0, 1], [0.5, 1.0])
     assert bag_error(y, [True, True, False, False, True]) == 0.0
     assert bag_error(y, [0, 0, 0, 0, 0]) == pytest.approx((0.5 + 1.0) / 2), "0 is not positive"

@@ -222,7 +222,7 @@ def test_multipliers_reach_value_of_program():
 
 
 @pytest.mark.parametrize("divided", [False, True])
-def test_gradient_of_smoothed_bound(divided, monkeypatch):
+def test_gradient_of_smoothed_bound_equals_differences(divided, monkeypatch):
     if divided:
         divide_bags(monkeypatch, 5, 2)
     division = divide(bound_problem(2, n_features=4, epsilon=0.3))

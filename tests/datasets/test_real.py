@@ -158,7 +158,7 @@ def test_nominal_values_are_codes_and_missing_ones_are_filled(tmp_path):
     assert y.tolist() == [-1, 1, 1, -1]
 
 
-def test_data_home_argument_variable_cache(tmp_path, monkeypatch):
+def test_data_home_is_argument_variable_or_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("PROPCVX_DATA", str(tmp_path))
     with pytest.raises(MissingDataError, match=f"heart_scale is not in {tmp_path}, nor"):
         load_real("heart", download=False)

@@ -9,7 +9,7 @@ from propcvx.errors import InputError
 
 
 @pytest.mark.parametrize("keyed", [dict, pd.Series])
-def test_proportions_and_sizes_keyed_by_bag(keyed):
+def test_proportions_and_sizes_may_be_keyed_by_bag(keyed):
     means, ids = [[0.0], [1.0], [3.0]], ["b", "c", "a"]
     listed = BagMeans(means, [0.1, 0.2, 0.7], [10, 20, 30], ids)
     shares, sizes = {"a": 0.7, "b": 0.1, "c": 0.2, "d": 0.9}, {"c": 20, "b": 10, "a": 30}

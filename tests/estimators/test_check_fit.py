@@ -90,7 +90,7 @@ def test_gram_matrix_is_indexed_in_both_directions():
     assert by_gram.r2 == pytest.approx(check_fit(InvCal(), X, y, random_state=0).r2)
 
 
-def test_equal_proportions_and_one_predicted_class():
+def test_equal_proportions_or_one_predicted_class_give_no_evidence():
     X, _, y = drawn(0, size=50)
     few = bag_target(y["bag"], [0.3, 0.4, 0.5] + 5 * [None])
     assert check_fit(InvCal(), X, few, random_state=0).n_bags == 3

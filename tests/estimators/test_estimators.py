@@ -230,7 +230,7 @@ def test_equal_proportions_of_one_of_several_classes_warn(problem, cls):
 # --- targets ----------------------------------------------------------------------------------
 
 
-def test_with_all_labels_conv_psvm_is_svm_without_bias(problem):
+def test_conv_psvm_with_all_labels_is_svm_without_bias(problem):
     clf = ConvPropSVM(intercept="none", solver_tol=1e-8).fit(problem.X, problem.labels)
     value = labeling_upper_bound(problem.X, problem.labels.astype(float), clf.C_)
     assert clf.objective_ == pytest.approx(value, rel=1e-6)

@@ -51,7 +51,7 @@ def test_sampling_is_wilson_interval(level):
                 assert np.array_equal(Bags.from_target(y).count_range("sampling"), (lower, upper))
 
 
-def test_sampling_epsilon_unknown_proportion_or_split_bag():
+def test_sampling_epsilon_allows_unknown_proportion_and_split_bag():
     y = bag_target([0, 0, 1, 1], [None, 0.5], [1, 0, 0, 0])
     assert sampling_epsilon(y)[0] == 1.0
     assert np.array_equal(Bags.from_target(y).count_range("sampling"), [[1, 0], [2, 2]])

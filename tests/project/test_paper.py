@@ -80,7 +80,7 @@ def toy(data_dir):
     return BaggedData(data["X"], data["y"], data["bag_idx"], data["bag_prop"])
 
 
-def test_figure_1_on_papers_data(toy):
+def test_figure_1_equals_printed_accuracies(toy):
     computed, printed = means.figure_1(toy)
     assert computed == printed
 

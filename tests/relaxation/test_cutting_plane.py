@@ -148,7 +148,7 @@ def scripted(monkeypatch):
         ([5.0], [9, 0.5], StopReason.NO_VIOLATION, 1),
     ],
 )
-def test_stop_reason_of_loop(objectives, violations, reason, n_cuts, scripted):
+def test_loop_reports_stop_reason_and_history(objectives, violations, reason, n_cuts, scripted):
     (loop, alphas), seen = scripted, []
     cuts = [Cut(labeling, value) for labeling, value in zip(SCRIPT, violations, strict=False)]
     end = loop(objectives, cuts, seen.append, max_cuts=3, tol=0.1)

@@ -200,7 +200,7 @@ def test_newton_on_cut_equals_master_of_one_cut(name, C, form, spread):
     assert residuals.duality_gap <= 1.1e-7 * abs(answer.value)
 
 
-def test_order_of_solvers_for_large_one_cut():
+def test_large_master_of_one_cut_has_specialized_solver_first():
     X, labelings = np.random.default_rng(6).normal(size=(1100, 5)), np.ones((2, 1100))
     labelings[0, X[:, 0] > 0.1 * X[:, 1]] = -1.0
     features, _ = FeatureMap.fit(X, Kernel()).with_intercept("center")

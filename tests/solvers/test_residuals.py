@@ -258,7 +258,7 @@ def dense(value):
     return value.toarray() if sparse.issparse(value) else np.array(value)
 
 
-def test_any_point_of_lasso_against_its_subgradients():
+def test_residuals_of_lasso_are_least_subgradients():
     """Far from kinks r is the gradient; at a kink it is the nearest to zero of the interval."""
     x = cp.Variable(2)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x - [1.0, 0.3]) + cp.norm1(x)))
