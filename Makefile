@@ -122,7 +122,7 @@ $(VENV)/package: setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("propcvx needs Python 3.11 or later, and $(PYTHON) is " + sys.version.split()[0] + ": try make PYTHON=python3.12 with one you have")'
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/pip install --quiet uv
-	$(INSTALL) --quiet --config-settings editable_mode=compat --editable .
+	$(INSTALL) --quiet --config-settings editable_mode=compat --editable '.[groups]'
 	@touch $@
 
 $(VENV)/with-%: $(VENV)/package

@@ -15,7 +15,7 @@ from reproduction import entries as frames
 from reproduction import report
 from reproduction.entries import COLUMN, LEVEL, PLACE, PRINTED_REPETITIONS, REPETITION, printed
 from reproduction.experiments import EXPERIMENTS, PAPER, SMALL, TABLE_DATA
-from reproduction.methods import BY_DEFAULT, ECOLOGICAL, UNTUNED
+from reproduction.methods import BY_DEFAULT, UNTUNED
 from reproduction.report import rows_table
 from reproduction.results import read_results
 from scipy.stats import ttest_ind_from_stats
@@ -253,7 +253,7 @@ def seconds_table() -> str:
 
 def _accuracies(name: str) -> str:
     """A table for each data set and kernel of an experiment."""
-    entries = entries_of(name, done=True).replace({"method": {ECOLOGICAL: "Goodman's regression"}})
+    entries = entries_of(name, done=True)
     groups = entries.groupby(["data", "kernel"], sort=False)
     return "\n\n".join(report.accuracy_table(group) for _, group in groups)
 

@@ -41,9 +41,12 @@ def draw_bounds(file: str, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     comparisons = json.loads((RESULTS / file).read_text(encoding="utf-8"))["comparisons"]
     panels = [(problem_text(compared["problem"]), compared["rows"]) for compared in comparisons]
+    text, rows = panels[1]
     figures = {
         "rising.svg": bounds_over_time(panels),
-        "intervals.svg": interval_comparison(panels[1:2]),
+        "intervals.svg": interval_comparison(
+            [(text, [row for row in rows if row["kind"] != "search"])]
+        ),
     }
     for name, figure in figures.items():
         (folder / name).write_text(svg_text(figure), encoding="utf-8")

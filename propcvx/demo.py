@@ -77,7 +77,7 @@ def demo_two_bags(picture: Path, seed: int) -> None:
     titled = [(f"{row['method']}: accuracy {row['accuracy']:.0%}", row["model"]) for row in rows]
     panels = [
         ("from the means of the bags", dict(titled[:2])),
-        ("proportion-SVM", dict(titled[2:])),
+        ("alter-pSVM and conv-pSVM", dict(titled[2:])),
     ]
     figure_one(data, panels).savefig(picture, dpi=150)
     print(f"\nPicture: {picture}")

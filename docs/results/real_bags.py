@@ -5,7 +5,6 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from reproduction.evaluation import Sample
 from reproduction.other_methods import GoodmanRegression
 from reproduction.report import rows_table
@@ -75,8 +74,7 @@ def rates_of_groups():
     rates, sizes = percentages()
     by_method = rates["predicted"].unstack("method")[list(METHODS)]
     table = pd.concat([sizes.rename("voters"), rates["positive"].xs("InvCal"), by_method], axis=1)
-    names = {"positive": "truth", "ecological regression": "Goodman's regression"}
-    return table.rename(columns=names).loc[[ALL, *GROUPS]]
+    return table.rename(columns={"positive": "truth"}).loc[[ALL, *GROUPS]]
 
 
 def pages():
@@ -86,24 +84,6 @@ def pages():
     return {"real_bags_groups": rows_table(texts.rename_axis("group").reset_index())}
 
 
-def picture():
-    """The proportions of states, and the true and the estimated rate of each group."""
-    figure = Figure(figsize=(9.0, 3.8), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.4))
-    states = sorted(100.0 * p for p in load_trump_2016(download=False).proportions.values())
-    left.barh(range(len(states)), states, color="0.65")
-    left.set(title="in: the proportions of 51 states", yticks=[])
-    table, places = rates_of_groups().loc[GROUPS], range(len(GROUPS), 0, -1)
-    right.hlines(places, table["truth"], table["InvCal"], "0.7")
-    right.plot(table["truth"], places, "o", color="0.2", label="truth")
-    right.plot(table["InvCal"], places, "D", color="C1", label="InvCal")
-    right.set(title="out: rate of predicted votes by group", yticks=places, yticklabels=GROUPS)
-    right.legend(loc="lower right", frameon=False)
-    for axes in (left, right):
-        axes.set(xlabel="votes for Trump (%)", xlim=(0, 100))
-    return figure
-
-
 if __name__ == "__main__":
     grid = product(range(3), range(5), ["trump-2016"], METHODS)
     names = ("draw", "fold", "data", "method")
@@ -111,4 +91,3 @@ if __name__ == "__main__":
     complete(HERE / "real_bags.csv", cells, measure)
     print(percentages()[0].xs(ALL, level="group").round(1).to_string())
     print(pages()["real_bags_groups"])
-    picture().savefig(HERE / "real_bags.png", dpi=110)

@@ -8,7 +8,7 @@ by convexity, one sort per bag solves the labeling step.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -100,10 +100,10 @@ class InstanceLoss:
     """
 
     name: str
-    margin_loss: ArrayFunction
-    expression: ExpressionFunction
+    margin_loss: ArrayFunction = field(repr=False)
+    expression: ExpressionFunction = field(repr=False)
     weights: Array | float = 1.0
-    gain: ArrayFunction | None = None
+    gain: ArrayFunction | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         what = f"instance loss {self.name!r}: margin_loss"
@@ -302,8 +302,8 @@ class ProportionLoss:
     """
 
     name: str
-    evaluate: ArrayFunction
-    expression: ExpressionFunction
+    evaluate: ArrayFunction = field(repr=False)
+    expression: ExpressionFunction = field(repr=False)
     epsilon: Any = None
     dead_zone: Any = None
 

@@ -74,7 +74,7 @@ def calibration(check: FitCheck, ax: Axes | None = None) -> Axes:
         limits = np.array([x.min(), x.max()])
         line = y.mean() + check.slope * (limits - x.mean())
         ax.plot(limits, line, color=VERMILION, label=f"slope {check.slope:.2f}")
-    ax.set(xlabel="mean predicted probability", ylabel="published proportion", aspect="equal")
+    ax.set(xlabel="mean predicted probability", ylabel="given proportion", aspect="equal")
     ax.legend(frameon=False)
     return ax
 

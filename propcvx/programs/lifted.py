@@ -357,7 +357,7 @@ def diffrac(features: Array, feasible: FeasibleLabelings, C: Weight) -> Program:
 def bag_moments(
     features: Sequence[Array], labelings: Sequence[Array], costs: Sequence[Array], C: float
 ) -> Program:
-    r"""Build the relaxation over a mixture of labelings in each bag, equal in E[w] and E[ww'].
+    r"""Build the relaxation over mixtures of labelings of each bag with equal moments of w.
 
     Bag k takes labeling :math:`y \in Y_k` with probability :math:`\mu_{ky}`, and :math:`u_{ky}` is
     that probability times the mean of w then.

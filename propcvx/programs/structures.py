@@ -29,7 +29,7 @@ TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Base of the structures of programs, which specialized solvers and gaps use."""
+    """Base of the records by which specialized solvers recognize a program."""
 
     def magnitude(self, values: Values) -> float:
         """Return the size of the variables if known, else 1; ``values`` are the parameters."""
@@ -297,7 +297,7 @@ class RidgeRegression(Structure):
 
 @dataclass(frozen=True, eq=False)
 class SecondMomentFit(Structure):
-    r"""A weighted regression of covariance matrices on numbers, its slope semidefinite.
+    r"""A weighted regression of covariance matrices on numbers, with a semidefinite slope.
 
     Attributes
     ----------
