@@ -116,9 +116,13 @@ def pages():
     """Fits with and without columns of bags, of the sets on which they differ."""
     levels = pd.read_csv(HERE / "columns_levels.csv")
     fits = levels.groupby(["data", "method", "columns"], sort=False)[["r2", "accuracy", "auc"]]
-    fits = fits.mean().round({"r2": 2, "accuracy": 1, "auc": 2})
-    shown = fits.drop("bdf").rename(columns={"r2": "R^2", "auc": "AUC"})
-    return {"columns_of_bags": rows_table(shown.reset_index())}
+    means, names = (
+        fits.mean().drop("bdf", level="data"),
+        {"r2": "R^2", "accuracy": "accuracy", "auc": "AUC"},
+    )
+    formats = {"r2": "{:.2f}", "accuracy": "{:.1f}", "auc": "{:.2f}"}
+    texts = {names[column]: means[column].map(form.format) for column, form in formats.items()}
+    return {"columns_of_bags": rows_table(pd.DataFrame(texts).reset_index())}
 
 
 if __name__ == "__main__":
