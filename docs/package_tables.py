@@ -1,5 +1,7 @@
 """Tables of the package at hand: its solvers, its programs, its errors and its warnings."""
 
+from inspect import getdoc
+
 from mistakes import MISTAKES, Mistake
 from program_examples import PROGRAMS, ProgramAt
 from shown import markdown_table
@@ -71,9 +73,10 @@ def error_table() -> str:
 
 
 def warning_table() -> str:
-    """Each class of warning with the first line of its docstring."""
-    rows = ([_linked(kind), _meaning(kind)] for kind in PropCVXWarning.__subclasses__())
-    return markdown_table(["warning", "meaning"], rows)
+    """Each class of warning with the two paragraphs of its docstring."""
+    kinds = PropCVXWarning.__subclasses__()
+    rows = ([_linked(kind), _meaning(kind), getdoc(kind).split("\n\n")[1]] for kind in kinds)
+    return markdown_table(["warning", "meaning", "what to do"], rows)
 
 
 def _seen(name: str, mistake: Mistake) -> tuple[str, str]:

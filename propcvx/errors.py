@@ -60,7 +60,7 @@ class InconsistentBoundsError(InputError):
 
 
 class ResidualsError(InputError):
-    """Residuals of a problem's values cannot be computed: a part of it is not covered, or unset."""
+    """Residuals cannot be computed: an unsupported kind of constraint, or a variable unset."""
 
 
 class PropCVXWarning(UserWarning):
@@ -68,35 +68,59 @@ class PropCVXWarning(UserWarning):
 
 
 class IllPosedWarning(PropCVXWarning):
-    """The solution exists, but the data barely identify it (as with near-equal proportions)."""
+    """The data barely identify the solution, as with nearly equal proportions.
+
+    Pass known labels, or use another method.
+    """
 
 
 class UnscaledWarning(PropCVXWarning):
-    """Columns have such different ranges that the widest ones determine the fit."""
+    """Columns have such different ranges that the widest ones determine the fit.
+
+    Standardize the columns.
+    """
 
 
 class PoorFitWarning(PropCVXWarning):
-    """A fit predicts one class, or its error is above the error of the majority class."""
+    """A fit predicts one class, or its labels miss the proportions by more than one class does.
+
+    Scale the features, or try another method.
+    """
 
 
 class SplitBagWarning(PropCVXWarning):
-    """Bags have fewer or more rows than when the target was made, usually after a split."""
+    """Bags have fewer or more rows than when the target was made, usually after a split.
+
+    Split whole bags, with BagKFold.
+    """
 
 
 class FewBagsWarning(PropCVXWarning):
-    """Scores are of too few bags to be informative."""
+    """A score is of too few bags to be informative.
+
+    Use fewer splits.
+    """
 
 
 class InaccurateSolutionWarning(PropCVXWarning):
-    """A solver stopped before its tolerance; the solution is used, its residuals are reported."""
+    """A solver stopped before its tolerance; the solution is used, its residuals are reported.
+
+    Scale the features, or use another solver.
+    """
 
 
 class UncheckedResidualsWarning(PropCVXWarning):
-    """A solution has no residuals, because a part of its problem has no duals."""
+    """A solution is not checked: the solver returned no duals for a part of the program.
+
+    Compare with another solver.
+    """
 
 
 class BoundFailedWarning(PropCVXWarning):
-    """A bound failed; the interval is proved by the others."""
+    """A bound failed; the interval is proved by the others.
+
+    Read the error in the message.
+    """
 
 
 @contextmanager

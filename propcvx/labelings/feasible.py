@@ -202,10 +202,9 @@ class FeasibleLabelings:
         wrong = (counts < self.lower) | (counts > self.upper)
         if wrong.any():
             bag = int(np.argmax(wrong))
-            return (
-                f"bag {bags.name(bag)} has {counts[bag]} positives, but must have "
-                f"{self.lower[bag]} to {self.upper[bag]}"
-            )
+            low, high = self.lower[bag], self.upper[bag]
+            allowed = f"{low} to {high}" if low < high else low
+            return f"bag {bags.name(bag)} has {counts[bag]} positives, but must have {allowed}"
         changed = (bags.labels != 0) & (labeling != bags.labels)
         if changed.any():
             return f"it changes the known label of instance {np.argmax(changed)}"
