@@ -18,8 +18,8 @@ report.py that computes them."""
 EXAMPLE = """Example: propcvx report people.csv districts.csv --bag district --proportion voted
 --by age"""
 
-METHODS = """ecological: EcologicalRegression (default), whose intervals cover best for places and
-schools; aggregate: AggregateLogisticRegression, most accurate; alter: AlterPropSVM"""
+METHODS = """ecological: EcologicalRegression (default), with the most reliable intervals for places
+and schools; aggregate: AggregateLogisticRegression, most accurate; alter: AlterPropSVM"""
 
 SEED = "seed of random numbers (default: %(default)s)"
 
@@ -82,7 +82,8 @@ def add_report(commands: Any) -> ArgumentParser:
         "report", help=summary, description=DESCRIPTION, epilog=EXAMPLE
     )
     add = report.add_argument
-    add("people", type=Path, help="table with a row for each person: CSV or Parquet")
+    persons = "CSV or Parquet with a row for each person, all of every bag unless --sampled"
+    add("people", type=Path, help=persons)
     add("bags", type=Path, help="table with a row for each bag, such as a district")
     add("--bag", required=True, metavar="COLUMN", help="column of bag ids, in both tables")
     source = report.add_mutually_exclusive_group(required=True)
@@ -94,7 +95,7 @@ def add_report(commands: Any) -> ArgumentParser:
     add("--total", metavar="COLUMN", help=totals)
     grouping = "column or condition, such as 'age>60', whose groups get rates; may be repeated"
     add("--by", action="append", default=[], metavar="GROUPS", help=grouping)
-    omitted = "columns of the model (default: all that vary)"
+    omitted = "columns of the model (default: all but ids and constants)"
     add("--features", nargs="+", metavar="COLUMN", help=omitted)
     methods = ("ecological", "aggregate", "alter")
     add("--method", choices=methods, default="ecological", help=METHODS)

@@ -141,7 +141,7 @@ def maximize_likelihood(
     Parameters
     ----------
     features : array of shape (n_instances, rank)
-        F.
+        The features F, one row per instance.
     likelihood : CountLikelihood
         :math:`\ell`.
     lam : float

@@ -35,7 +35,6 @@ def check_values(
 
     Parameters
     ----------
-    bags : Bags
     argument, requirement : str
         The name of the values in messages, and the requirement.
     values : array of shape (n_bags,), dict or Series

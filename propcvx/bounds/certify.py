@@ -77,8 +77,9 @@ def certify(
 
     ``certify(fitted, X, y)``, with a fitted :class:`propcvx.ConvPropSVM` or
     :class:`propcvx.AlterPropSVM`, takes all parameters of the problem and ``init`` from the fit,
-    but not its ``sample_weight``.  The bias of ``AlterPropSVM`` is no part of the problem:
-    ``intercept`` replaces it, and ``lower`` does not bound its objective.
+    but not its ``sample_weight``; only ``bounds``, ``time_limit``, ``tol``, ``random_state``,
+    ``callback`` and ``verbose`` may be passed.  The bias of ``AlterPropSVM`` is no part of the
+    problem: ``intercept`` replaces it, and ``lower`` does not bound its objective.
 
     Parameters
     ----------
@@ -93,19 +94,19 @@ def certify(
     C_p : float, optional
         Weight of the proportion loss: the loss form, in which ``epsilon`` is not used.
     proportion_loss : str or ProportionLoss, default="absolute"
-        A name in ``PROPORTION_LOSSES`` or a loss of your own that is not negative.
+        As in :class:`propcvx.AlterPropSVM`; a loss of your own must not be negative.
     bag_weights : "uniform", "size", array of shape (n_bags,), dict or Series, default="uniform"
         Factor of ``C_p`` for each bag, as in :class:`propcvx.AlterPropSVM`, whose default is
         ``"size"``.
     kernel, gamma, degree, coef0, intercept
         As in :class:`propcvx.ConvPropSVM`.
     bounds : "auto", str, object, or sequence of these, default="auto"
-        Bounds, computed in this order.  Names in ``propcvx.bounds.BOUNDS``: ``"enumeration"``,
-        ``"bag_moments"`` and ``"branch_and_bound"``, which begins with ``"bag_moments"``.
-        ``"auto"`` is branch and bound, after enumeration if there are few labelings.  A relaxation
-        of the hinge loss is a bound, too: its name in ``propcvx.relaxation.RELAXATIONS``, or an
-        object with the method ``relax``, such as
-        ``CuttingPlanes(master="epigraph", oracle="eigenvalue", max_cuts=200)``.  So is a
+        Bounds, computed in this order.  Names in :data:`~propcvx.bounds.table.BOUNDS`:
+        ``"enumeration"``, ``"bag_moments"`` and ``"branch_and_bound"``, which begins with
+        ``"bag_moments"``.  ``"auto"`` is branch and bound, after enumeration if there are few
+        labelings.  A relaxation of the hinge loss is a bound, too: its name in
+        :data:`~propcvx.relaxation.comparison.RELAXATIONS`, or an object with the method
+        ``relax``, such as ``CuttingPlanes(master="epigraph", oracle="eigenvalue", max_cuts=200)``.  So is a
         :class:`propcvx.bounds.Bound` of your own.
     init : array of shape (n_instances,), optional
         A labeling of -1 and +1 to begin the search with, such as the one of an earlier result.

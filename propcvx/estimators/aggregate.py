@@ -151,7 +151,8 @@ class AggregateLogisticRegression(OneProgramClassifier):
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias.
     classes_ : array of shape (n_classes,)
-        Labels; ``[-1, 1]`` for bags of two classes.
+        The classes: ``[-1, 1]`` if each bag has one proportion, otherwise the sorted names, of
+        which the last of two is positive.
 
     See Also
     --------

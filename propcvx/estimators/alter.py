@@ -37,14 +37,24 @@ RATIO = 10.0
 class AlterPropSVM(BagClassifier):
     r"""alter-pSVM: SVM for label proportions that alternates between labels and separator.
 
-    It is Algorithm 1 of the paper [1]_, which minimizes Equation (4), eq:pSVM_2.  It alternates
+    It is Algorithm 1 of the paper [1]_, which minimizes Equation (4), eq:pSVM_2,
+
+    .. math::
+
+        \min_{y \in \{-1, 1\}^N, w, b} \tfrac12 \|w\|^2 + C \sum_i L(y_i, w^\top F_i + b)
+        + C_p \sum_k \omega_k L_p(\tilde p_k(y), p_k),
+
+    with the loss L of each instance, whose kernel features are :math:`F_i`, and the loss
+    :math:`L_p` of the proportion :math:`\tilde p_k(y)` of positives in bag k, where :math:`p_k` is
+    given; :math:`\omega_k` are the ``bag_weights``.  It alternates
     between the SVM for fixed labels and the best labels for a fixed separator (Propositions 1 and
     2).  With annealing, the weight C* of the losses rises to C meanwhile.  Of several starts, the
     one with the smallest final objective wins.  The result is a local minimum.
 
     A ``sample_weight`` :math:`c_i` multiplies the loss of instance i, in addition to the weights of
     the ``instance_loss``, if it has weights; the number of positives in a bag counts every instance
-    once.  Methods that give a start get the weights divided by their mean; the mean multiplies C.
+    once.  Starting methods are fitted with the weights
+    divided by their mean, and with C times that mean.
 
     Parameters
     ----------
@@ -92,10 +102,14 @@ class AlterPropSVM(BagClassifier):
         mean square on the training instances.  0 is the SVM alone, as in the paper; if every label
         is known, the start is not used.
     proportion_loss : str or ProportionLoss, default="absolute"
-        The loss :math:`L_p`, a name in ``PROPORTION_LOSSES`` or a loss of your own.
+        The loss :math:`L_p` of the difference d of proportions: ``"absolute"`` (``|d|``),
+        ``"squared"`` (d squared), ``"epsilon_insensitive"`` (``max(0, |d| - 0.05)``),
+        ``"constraint"`` (infinite unless the count is the given one), or a loss of your own, see
+        :data:`~propcvx.labelings.losses.PROPORTION_LOSSES`.
     instance_loss : str or InstanceLoss, default="hinge"
-        The loss L, a name in ``INSTANCE_LOSSES`` or a loss of your own, with a weight for each row
-        of X if it has weights.
+        The loss L: ``"hinge"``, ``"squared_hinge"``, ``"huberized_hinge"``, ``"logistic"``, or a
+        loss of your own, see :data:`~propcvx.labelings.losses.INSTANCE_LOSSES`, with a weight for
+        each row of X if it has weights.
     bag_weights : "size", "uniform", array of shape (n_bags,), dict or Series, default="size"
         Factor of C_p for each bag: its number of instances (as in the authors' program), 1 (as in
         the paper), or as given.  With 1, a wrong count by one label costs C_p / 64 in a bag of 64,
@@ -154,7 +168,8 @@ class AlterPropSVM(BagClassifier):
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias of the scores.
     classes_ : array of shape (n_classes,)
-        Labels; ``[-1, 1]`` for bags of two classes.
+        The classes: ``[-1, 1]`` if each bag has one proportion, otherwise the sorted names, of
+        which the last of two is positive.
 
     See Also
     --------

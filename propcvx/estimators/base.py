@@ -71,7 +71,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             Weights :math:`c_i \ge 0` of the instances, not all zero, one by default.  The
             documentation of the class describes their effect.  They do not change the count of
             positives in a bag, ``gamma="scale"``, or a calibration of ``predict_proba``.
-            Estimators with a parameter ``bag_weights`` weight bags by it.
+            To weight bags, use the parameter ``bag_weights``, where there is one.
 
         Returns
         -------
@@ -84,10 +84,10 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         GramMatrixMemoryError
             If the Gram matrix of a kernel does not fit into memory.
         SolverError
-            If a solver finds no solution; the message names it and its status.  As after an
-            interruption by Ctrl-C, an iterative method keeps its finished rounds of a relaxation,
-            or its finished starts of alter-pSVM.  After at least one of them the estimator can
-            predict, and ``stop_reason_`` gives the reason.
+            If a solver finds no solution; the message names it and its status.  If rounds of a
+            relaxation, or starts of alter-pSVM, were finished before, the estimator is fitted with
+            these, can predict, and ``stop_reason_`` gives the reason.  The same holds for
+            KeyboardInterrupt (Ctrl-C), which is raised, too.
 
         Examples
         --------
@@ -258,8 +258,8 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         r"""Predict class probabilities, calibrated by the proportions of the training bags.
 
         The probability is :math:`1 / (1 + \exp(-(a s + b)))` of the score :math:`s`, with
-        :math:`a \ge 0`.  Its means over the training bags fit their proportions best, but the curve
-        is no steeper than if scores depend on the label alone, see
+        :math:`a \ge 0`.  Its means over the training bags fit their proportions best, with a slope
+        a of at most the one that holds if scores depend on the label alone, not on the bag, see
         :class:`propcvx.estimators.calibration.Calibration`.  The calibration uses no label, and
         exists only after a fit to bags.  If every label is known, use
         ``sklearn.calibration.CalibratedClassifierCV``, which calibrates on instances held out.
@@ -327,7 +327,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         Raises
         ------
         InputError
-            If labels are not among ``classes_``: -1 and +1 after a fit to bags.
+            If labels are not among ``classes_``.
         """
         check_same_order({"X": X, "y": y, "sample_weight": sample_weight})
         if not is_bag_target(y):
@@ -335,8 +335,8 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             unknown = set(np.ravel(y).tolist()) - set(self.classes_.tolist())
             if unknown:
                 raise InputError(
-                    f"y must have labels among classes_ {self.classes_.tolist()}, the negative "
-                    f"class first; got {', '.join(sorted(map(repr, unknown))[:5])} too."
+                    f"y must have labels among classes_ {self.classes_.tolist()}; got "
+                    f"{', '.join(sorted(map(repr, unknown))[:5])} too."
                 )
             return float(super().score(X, y, sample_weight))
         predicted = self.predict(X) if is_class_target(y) else self.decision_function(X)

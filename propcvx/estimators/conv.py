@@ -30,7 +30,14 @@ from propcvx.svm.step import Separator
 class ConvPropSVM(BagClassifier):
     r"""conv-pSVM: SVM for label proportions by a convex relaxation over :math:`M = y y^\top`.
 
-    It is Algorithm 2 of the paper [1]_, a relaxation of Equation (9), eq:convex_1.  A restricted
+    It is Algorithm 2 of the paper [1]_, a relaxation of Equation (9), eq:convex_1,
+
+    .. math::
+
+        \min_{y \in \mathcal{Y}} \min_w \tfrac12 \|w\|^2 + C \sum_i \max(0, 1 - y_i w^\top F_i)
+
+    over the labelings :math:`\mathcal{Y}` with the proportions of all bags within ``epsilon``;
+    :math:`F_i` are the kernel features of an instance.  A restricted
     master (multiple kernel learning over the labelings found so far, eq:convex_3) and an oracle for
     violated labelings (eq:concave) take turns; the rank-one labeling of M gives the classifier.
 
@@ -97,9 +104,9 @@ class ConvPropSVM(BagClassifier):
         - A callable ``rounding(result, features, feasible, C)`` that turns a
           :class:`propcvx.relaxation.RelaxationResult` into a :class:`propcvx.svm.step.Separator`.
     solver : str, Solver or sequence, default="auto"
-        The solver of the relaxation's programs, see ``propcvx.solvers.SOLVERS``, or several to try
-        in turn; ``"auto"`` is :func:`propcvx.solvers.choose_solvers`.  ``history_`` names the
-        solver that answered.
+        The solver of the relaxation's programs, see
+        :data:`~propcvx.solvers.table.SOLVERS`, or several to try in turn; ``"auto"`` is
+        :func:`propcvx.solvers.choose_solvers`.  ``history_`` names the solver that answered.
     solver_tol : float, default=1e-8
         The relative duality gap of the master to reach.
     solver_options : dict or None
@@ -143,7 +150,8 @@ class ConvPropSVM(BagClassifier):
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         The bias that follows from ``intercept`` and ``fit_intercept``.
     classes_ : array of shape (n_classes,)
-        Labels; ``[-1, 1]`` for bags of two classes.
+        The classes: ``[-1, 1]`` if each bag has one proportion, otherwise the sorted names, of
+        which the last of two is positive.
 
     See Also
     --------

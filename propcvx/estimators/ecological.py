@@ -78,7 +78,8 @@ class EcologicalRegression(BagMeanClassifier):
     coef0 : float, default=1.0
         Constant of ``"poly"``.
     solver : str, Solver or sequence, default="auto"
-        A solver of quadratic programs, see ``propcvx.solvers.SOLVERS``, or several to try in turn;
+        A solver of quadratic programs, see
+        :data:`~propcvx.solvers.table.SOLVERS`, or several to try in turn;
         ``"auto"`` is :func:`propcvx.solvers.choose_solvers`.
     solver_tol : float, default=1e-12
         The relative error of the objective to reach.
@@ -114,7 +115,8 @@ class EcologicalRegression(BagMeanClassifier):
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         :math:`b - 1/2`.
     classes_ : array of shape (n_classes,)
-        Labels; ``[-1, 1]`` for bags of two classes.
+        The classes: ``[-1, 1]`` if each bag has one proportion, otherwise the sorted names, of
+        which the last of two is positive.
 
     See Also
     --------
@@ -252,7 +254,7 @@ class EcologicalRegression(BagMeanClassifier):
 class Posterior:
     r"""Posterior distribution of the hyperplane given the bags, in a normal model.
 
-    D. J. C. MacKay. Bayesian interpolation. *Neural Computation*, 4(3):415-447, 1992.
+    David J. C. MacKay. Bayesian interpolation. *Neural Computation*, 4(3):415-447, 1992.
 
     The model is :math:`p_k = w^\top m_k + b + e_k`.  Here w and :math:`e_k` are normal with mean 0
     and variances :math:`s^2 / \lambda` and :math:`s^2 / \omega_k`, b is uniform, s has the density

@@ -127,8 +127,9 @@ class MeanMap(BagMeanClassifier):
     coef0 : float, default=1.0
         Constant of ``"poly"``.
     solver : str, Solver or sequence, default="auto"
-        A solver of exponential cone programs, see ``propcvx.solvers.SOLVERS``, or several to try in
-        turn; ``"auto"`` is :func:`propcvx.solvers.choose_solvers`.
+        A solver of exponential cone programs, see
+        :data:`~propcvx.solvers.table.SOLVERS`, or several to try in turn;
+        ``"auto"`` is :func:`propcvx.solvers.choose_solvers`.
     solver_tol : float, default=1e-12
         The relative duality gap to reach, about the square of the relative error of the weights.
     solver_options : dict or None
@@ -165,7 +166,8 @@ class MeanMap(BagMeanClassifier):
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias.
     classes_ : array of shape (n_classes,)
-        Labels; ``[-1, 1]`` for bags of two classes.
+        The classes: ``[-1, 1]`` if each bag has one proportion, otherwise the sorted names, of
+        which the last of two is positive.
 
     See Also
     --------
@@ -248,9 +250,16 @@ class InvCal(BagMeanClassifier):
     r"""InvCal (inverse calibration): support vector regression of bag means.
 
     The method is by Rüping [1]_, eq:rueping_svm.  It is a regression of the logit of each bag's
-    proportion on its mean, with an :math:`\epsilon`-insensitive loss; solved in its dual,
-    :func:`propcvx.programs.inv_cal_dual`.  The logistic function of the score of a bag's mean is
-    the proportion it models (Equation (6), eq:rueping).
+    proportion on its mean, with an :math:`\epsilon`-insensitive loss,
+
+    .. math::
+
+        \min_{w, b} \tfrac12 \|w\|^2 + C_p \sum_k \max(0, |w^\top m_k + b - \tau_k| - \epsilon_k),
+        \qquad \tau_k = -\log(1 / p_k - 1),
+
+    solved in its dual, :func:`propcvx.programs.inv_cal_dual`; :math:`m_k` is the bag's mean.  The
+    logistic function of the score of a bag's mean is the proportion it models (Equation (6),
+    eq:rueping).
 
     With a ``sample_weight`` the means of the bags are weighted, and the mean weight of a bag
     multiplies its loss.  This assumes that inside a bag the weights do not depend on the label.
@@ -287,7 +296,8 @@ class InvCal(BagMeanClassifier):
     coef0 : float, default=1.0
         Constant of ``"poly"``.
     solver : str, Solver or sequence, default="auto"
-        A solver of quadratic programs, see ``propcvx.solvers.SOLVERS``, or several to try in turn;
+        A solver of quadratic programs, see
+        :data:`~propcvx.solvers.table.SOLVERS`, or several to try in turn;
         ``"auto"`` is :func:`propcvx.solvers.choose_solvers`.
     solver_tol : float, default=1e-8
         The relative duality gap to reach.
@@ -317,7 +327,8 @@ class InvCal(BagMeanClassifier):
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias; where an interval of them is optimal, its middle.
     classes_ : array of shape (n_classes,)
-        Labels; ``[-1, 1]`` for bags of two classes.
+        The classes: ``[-1, 1]`` if each bag has one proportion, otherwise the sorted names, of
+        which the last of two is positive.
 
     See Also
     --------

@@ -72,8 +72,9 @@ class SecondMoments(OneProgramClassifier):
     coef0 : float, default=1.0
         Constant of ``"poly"``.
     solver : str, Solver or sequence, default="auto"
-        A solver of semidefinite programs, see ``propcvx.solvers.SOLVERS``, or several to try in
-        turn; ``"auto"`` is :func:`propcvx.solvers.choose_solvers`: the closed form.
+        A solver of semidefinite programs, see
+        :data:`~propcvx.solvers.table.SOLVERS`, or several to try in turn;
+        ``"auto"`` is :func:`propcvx.solvers.choose_solvers`: the closed form.
     solver_tol : float, default=1e-8
         The solver's own tolerance.
     solver_options : dict or None
@@ -103,7 +104,8 @@ class SecondMoments(OneProgramClassifier):
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias.
     classes_ : array of shape (n_classes,)
-        Labels; ``[-1, 1]`` for bags of two classes.
+        The classes: ``[-1, 1]`` if each bag has one proportion, otherwise the sorted names, of
+        which the last of two is positive.
 
     See Also
     --------

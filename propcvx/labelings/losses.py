@@ -299,6 +299,17 @@ class ProportionLoss:
     ------
     InputError
         If h is not finite and convex on [-1, 1], or the two forms are not the same function.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> import numpy as np
+    >>> from propcvx.labelings.losses import ProportionLoss
+    >>> above = ProportionLoss(
+    ...     "above", lambda d: np.maximum(3 * d, -d), lambda d: cp.maximum(3 * d, -d)
+    ... )
+    >>> float(above.evaluate(0.5)), float(above.evaluate(-0.5))
+    (1.5, 0.5)
     """
 
     name: str

@@ -183,7 +183,7 @@ def linear_separation(feasible: FeasibleLabelings) -> Program:
 
 
 def exact_separation(features: Array, alpha: Array, feasible: FeasibleLabelings) -> Program:
-    r"""Build the whole separation problem, eq:concave, for tens of instances.
+    r"""Build the search for the most violated labeling, eq:concave, for tens of instances.
 
     It maximizes, like Equation (17), the convex :math:`y^\top Q y` with
     :math:`Q = (K \circ \alpha \alpha^\top)`.  As :math:`y^\top y = N` on labelings, it is the same

@@ -115,9 +115,11 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Progr
     Returns
     -------
     Program
-        Variables ``U`` (m, m), ``t`` (1, 1), ``delta`` and ``eta`` (N, 1) >= 0.  Constraints
-        ``hinge``, ``diagonal`` and, where a range of counts excludes some, ``products``.
-        :func:`lifted_svm_dual` is its dual, which is much faster to solve.
+        Variables ``U`` (m, m), ``t`` (1, 1), ``delta`` and ``eta`` (N, 1) >= 0; t is a matrix, as
+        it is a block.  Constraints ``hinge``, whose dual (N + 1, N + 1) is positive semidefinite,
+        ``diagonal``, whose dual (N + 1,) has any sign, and, where a range of counts excludes some,
+        ``products``, with a dual (R, R + 2 N) >= 0.  :func:`lifted_svm_dual` is its dual, which is
+        much faster to solve.
 
     Examples
     --------

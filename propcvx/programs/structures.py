@@ -47,7 +47,7 @@ class SVMDual(Structure):
     Attributes
     ----------
     features : array of shape (N, r)
-        F.
+        The features F, one row per instance.
     bias : bool
         Whether v sums to zero.
     """
@@ -130,7 +130,7 @@ class RestrictedMaster(Structure):
     Attributes
     ----------
     features : array of shape (N, r)
-        F.
+        The features F, one row per instance.
     labelings : array of shape (T, N)
     C : float or array of shape (N,)
     """
@@ -321,7 +321,7 @@ class LogisticModel(Structure):
     Attributes
     ----------
     features : array of shape (N, r)
-        F.
+        The features F, one row per instance.
     bias : bool
         Whether there is a bias b.
     fractions : array of shape (N,)

@@ -263,7 +263,7 @@ def soft_logistic_regression(features: Array, weights: Array) -> Program:
 
 
 def mkl_epigraph(features: Array, labelings: Array, C: Weight) -> Program:
-    r"""Build the epigraph form, eq:convex_4.
+    r"""Build the restricted master of conv-pSVM in the dual variables alpha, eq:convex_4.
 
     .. math::
 
@@ -325,9 +325,10 @@ def mkl_epigraph(features: Array, labelings: Array, C: Weight) -> Program:
 
 
 def mkl_group(features: Array, labelings: Array, C: Weight) -> Program:
-    r"""Build the group form of Equation (14), eq:convex_3, in primal weights.
+    r"""Build the restricted master in primal weights, a group for each labeling, eq:convex_3.
 
-    It is the dual of the epigraph form.
+    It is the dual of :func:`mkl_epigraph`, the epigraph form, for labelings :math:`y_t` with
+    weights :math:`w_t` of norm at most :math:`s_t`.
 
     .. math::
 
@@ -345,7 +346,8 @@ def mkl_group(features: Array, labelings: Array, C: Weight) -> Program:
     Program
         Variables ``W`` (T, r), ``s`` (T,), ``xi`` (N,); the weights mu are
         :math:`s_t / \sum_t s_t`, and any where all s are 0.  Constraints ``margin``, whose dual is
-        :math:`\alpha_i \in [0, C_i]`, ``slack``, and ``norms``, second-order cones.  Structure
+        :math:`\alpha_i \in [0, C_i]`, ``slack``, whose dual is :math:`C_i - \alpha_i`, and
+        ``norms``, second-order cones, whose dual is a list of arrays (T,) and (T, r).  Structure
         :class:`~propcvx.programs.structures.GroupMaster`.
 
     Examples

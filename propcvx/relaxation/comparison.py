@@ -84,7 +84,8 @@ def compare_relaxations(
     C : float, default=1.0
         Weight of the hinge loss; a number, not ``"scale"``.
     relaxations : str, object, or sequence of these, default: all four names
-        Objects with the method ``relax``, or names in ``propcvx.relaxation.RELAXATIONS``.
+        Objects with the method ``relax``, or names in
+        :data:`~propcvx.relaxation.comparison.RELAXATIONS`.
     y_true : array of shape (n_instances,), optional
         True labels -1 and +1.
     time_limit : float, default=60.0

@@ -45,12 +45,13 @@ class CuttingPlanes(Relaxation):
           (the paper's, improved by a few more sorts), ``"random_directions"``, and ``"several"``
           (five cuts in each round).
         - Heuristics with a bound on the violation: ``"eigenvalue"`` and ``"semidefinite"``.
-        - Exact: ``"exhaustive"`` (up to 100,000 labelings), ``"sweep"`` (two features) and
+        - Exact: ``"exhaustive"`` (up to a million labelings), ``"sweep"`` (two features) and
           ``"mixed_integer"`` (SCIP).
         - A callable ``oracle(features, feasible)`` that returns a function from alpha to a
           :class:`propcvx.relaxation.oracles.Cut`.
     max_cuts : int, default=1
-        Largest number of labelings in the master.
+        Largest number of labelings in the master.  More solve the relaxation better, but usually
+        classify worse, see :class:`propcvx.ConvPropSVM`.
     tol : float, default=1e-4
         Stop when the objective decreases by less than ``tol`` times C, or no labeling violates the
         relaxation by more.  With instance weights C is their mean.

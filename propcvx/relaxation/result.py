@@ -110,7 +110,7 @@ class RelaxationResult(Readable):
         Parameters
         ----------
         features : array of shape (n_instances, rank)
-            F.
+            The features F, one row per instance.
         labeling : array of shape (n_instances,)
             Real-valued, as rounded from M.
         C : float or array of shape (n_instances,)
@@ -124,7 +124,7 @@ class RelaxationResult(Readable):
         Parameters
         ----------
         features : array of shape (n_instances, rank)
-            F.
+            The features F, one row per instance.
         labelings : array of shape (n_labelings, n_instances)
         C : float or array of shape (n_instances,)
             Weight of the loss.

@@ -68,7 +68,7 @@ def compare_solvers(
           one with the smallest residuals;
         - ``primal_residual``, ``dual_residual``, ``duality_gap``: see
           :class:`propcvx.solvers.Residuals`;
-        - ``relative_gap``: of the program's structure;
+        - ``relative_gap``: as ``Solution.gap``, None if it is not known;
         - ``compile_ms``, ``solve_ms``, ``again_ms``: milliseconds to compile, to solve, and the
           least of three when it is solved again.
 

@@ -161,8 +161,8 @@ def solve(
     warn : bool, default=True
         Whether to warn of a solution that is not within the tolerance; its status shows it, too.
     time_limit : float, default=inf
-        Limit in seconds for all solvers together, passed to each by its own option.  Repeated calls
-        of one solver, with smaller tolerances, have the same limit each.
+        Limit in seconds.  Each solver gets what is left of it, by its own option; if it is called
+        again with a smaller tolerance, it gets the same again, so the total can exceed the limit.
     **options
         Options of the solver, passed on unchanged, which override the options for ``tol``.
 

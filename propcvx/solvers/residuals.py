@@ -60,15 +60,15 @@ class Residuals:
         bounds, ...).  All are infinite outside of the domain of the objective or of a constraint.
     dual_residual : float or None
         Largest of the violations of dual cones and of a subgradient r of the Lagrangian, which
-        has to be zero: its largest entry or, with kinks, its Euclidean norm.  The multipliers of
-        attributes, of which CVXPY gives none, are taken from it first.  None for programs with
+        has to be zero: its largest entry or, with kinks, its Euclidean norm.  The best multipliers
+        of attributes, of which CVXPY gives none, are subtracted first.  None for programs with
         integers, which have no duals.
     duality_gap : float or None
         :math:`|f(x) - \mathcal{L}(x, \lambda, \nu, z) + e|`, the complementarity error, which is
         the duality gap up to the dual residual.  Here e is the error of complementarity of the
-        attributes and, with kinks, the error of r as a subgradient: r and e have the least
-        :math:`R \|r\|_2 + e`, which is the fall of the Lagrangian within a distance R of x.
-        None for programs with integers.
+        attributes and, with kinks, the error of r as a subgradient: of all r and e, those with the
+        least :math:`R \|r\|_2 + e`, with R about 1% of the length of x.  None for programs with
+        integers.
     relative : float
         Largest of the three relative to the data: the primal residual to the largest number in a
         constraint, the gap to the objective, and the dual residual times :math:`\|x\|_2`, its

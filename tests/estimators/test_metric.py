@@ -21,7 +21,7 @@ def test_scaler_equals_correlation_of_bag_means():
     np.testing.assert_allclose(metric.transform(problem.X), problem.X * metric.weights_)
 
 
-def test_equal_proportions_give_weights_of_one():
+def test_scaler_weights_are_one_for_equal_proportions():
     problem = small_problem(0, sizes=(4, 4))
     with pytest.warns(IllPosedWarning, match="no column is correlated with proportions"):
         metric = ProportionScaler().fit(problem.X, bag_target(problem.y["bag"], [0.5, 0.5]))

@@ -114,7 +114,7 @@ def test_second_moments_find_fisher_direction(share, size):
 
 
 @pytest.mark.filterwarnings("ignore::propcvx.errors.IllPosedWarning")
-def test_number_of_components_follows_data():
+def test_number_of_components_is_limited_by_rank_and_bags():
     X, y, _ = in_equal_bags(200, 0.5, 4)
 
     def number_of(given, rows=slice(None), weights=None):

@@ -92,7 +92,7 @@ def test_columns_of_frame_name_axes():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "income")
 
 
-def test_tolerance_band_is_drawn_for_proportions_only():
+def test_tolerance_band_is_not_drawn_for_epsilon_of_logits():
     drawn = [
         plotting.proportions(cls(epsilon=0.2).fit(X, Y), X, Y).get_legend().texts
         for cls in (ConvPropSVM, InvCal)

@@ -72,7 +72,7 @@ def test_objective_and_constraints_are_their_formulas(name, data):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_declared_class_is_one_cvxpy_finds(name):
+def test_problem_class_agrees_with_cvxpy(name):
     program = CASES[name](DATA[0]).program
     problem, declared = program.problem, program.problem_class
     assert problem.is_dcp(dpp=True)

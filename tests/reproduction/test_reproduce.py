@@ -66,7 +66,7 @@ def mirrored(sample):
 
 
 @pytest.mark.parametrize("method", [*PAPER, SUPERVISED])
-def test_choices_ignore_labels_that_are_not_given(method, monkeypatch):
+def test_chosen_parameters_ignore_labels_that_are_not_given(method, monkeypatch):
     small = {"restarts": 1, "annealing": False, "inner_folds": 2, "epsilons": (0.0, 0.1)}
     small |= {"intercepts": "center", "cuts": 1}
     cell = options(replace(CELL, method=method, bag_size=12), **small)

@@ -47,7 +47,9 @@ class EigenvalueOracle(BaseOracle):
         \max_{y \in \mathcal{Y}} \|F^\top (y \circ \alpha)\|^2 \le \min_\lambda \; \lambda + (N + 1)
         \lambda_{\max}(W^\top (\tilde Q - \lambda e_0 e_0^\top) W),
 
-    which is the optimum of the trust-region problem over all such y.  The matrix has the rank of
+    where :math:`\tilde Q` is :math:`Q_{ij} = \alpha_i \alpha_j F_i^\top F_j` with a first row and
+    column of zeros, and :math:`e_0` the first unit vector.  It is the optimum of the trust-region
+    problem over all such y.  The matrix has the rank of
     the features, so a call costs their decomposition.  The labeling is the best one along the
     eigenvector, raised by :meth:`~.BaseOracle.ascend`.
     """

@@ -44,10 +44,10 @@ class Cut:
 
 
 Oracle = Callable[[Array], Cut]
-"""Function from alpha to a `Cut`."""
+"""Function ``oracle(alpha)`` that returns a `Cut`."""
 
 OracleFactory = Callable[[Array, FeasibleLabelings], Oracle]
-"""``factory(features, feasible) -> Oracle``, by name or as a class of your own."""
+"""Function ``factory(features, feasible)`` that returns an `Oracle`; a class of your own is one."""
 
 
 def violation_value(features: Array, labeling: Array, alpha: Array) -> float:

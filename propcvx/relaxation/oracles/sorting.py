@@ -47,7 +47,7 @@ def leading_dimensions(features: Array, variance: float, exact_order: int) -> Ar
     Parameters
     ----------
     features : array of shape (n_instances, rank)
-        F.
+        The features F, one row per instance.
     variance : float
         Fraction of :math:`\operatorname{tr} F F^\top` to keep, in (0, 1].
     exact_order : int
