@@ -85,7 +85,7 @@ def proposition_2(sizes=(2, 3, 5), loss="absolute", seed=0):
 
 
 def algorithm_1(C=1.0, C_p=20.0, n_init=8, seed=0):
-    r"""alter-pSVM never raises its objective, and its best start is the best labeling here.
+    r"""alter-pSVM never raises its objective at one C*, and finds the best labeling of a small set.
 
     Notes
     -----

@@ -106,7 +106,8 @@ def certify(
         ``"bag_moments"``.  ``"auto"`` is branch and bound, after enumeration if there are few
         labelings.  A relaxation of the hinge loss is a bound, too: its name in
         :data:`~propcvx.relaxation.comparison.RELAXATIONS`, or an object with the method
-        ``relax``, such as ``CuttingPlanes(master="epigraph", oracle="eigenvalue", max_cuts=200)``.  So is a
+        ``relax``, such as
+        ``CuttingPlanes(master="epigraph", oracle="eigenvalue", max_cuts=200)``.  So is a
         :class:`propcvx.bounds.Bound` of your own.
     init : array of shape (n_instances,), optional
         A labeling of -1 and +1 to begin the search with, such as the one of an earlier result.
