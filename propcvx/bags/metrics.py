@@ -210,7 +210,7 @@ def bag_deviance(y_true: NDArray[np.void], y_proba: ArrayLike) -> float:
     --------
     >>> from propcvx import bag_deviance, bag_target
     >>> y = bag_target([0, 0, 1, 1], [0.5, 1.0])
-    >>> bag_deviance(y, [0.6, 0.4, 0.9, 0.9])
+    >>> round(bag_deviance(y, [0.6, 0.4, 0.9, 0.9]), 4)
     0.1054
     """
     p_true, p_pred, sizes = _true_and_predicted(y_true, y_proba)

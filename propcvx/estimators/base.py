@@ -413,7 +413,7 @@ def fit_grid(
     Examples
     --------
     >>> from propcvx import InvCal, bag_target, fit_grid
-    >>> X, y = [[0.0], [1.0], [0.2], [2.0]], bag_target([0, 0, 1, 1], {0: 0.5, 1: 1.0})
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], bag_target([0, 0, 1, 1], {0: 0.0, 1: 1.0})
     >>> [model.C_p for model in fit_grid(InvCal(), X, y, {"C_p": [0.1, 1.0]})]
     [0.1, 1.0]
     """

@@ -94,7 +94,12 @@ class MeanMap(BagMeanClassifier):
     The method is by Quadrianto et al. [1]_, Section 2 of the paper.  The class means are solved
     from the bag means by weighted least squares (:func:`propcvx.programs.class_means`); the
     classifier is the conditional exponential model with the mean operator they give
-    (:func:`propcvx.programs.conditional_exponential_model`).
+    (:func:`propcvx.programs.conditional_exponential_model`),
+
+    .. math::
+
+        \min_{w, b} \frac1N \sum_i \log(e^{f_i} + e^{-f_i}) - w^\top \hat\mu - b \bar y
+        + \lambda \|w\|^2, \qquad f_i = w^\top F_i + b.
 
     With a ``sample_weight`` the means of the bags, the log-likelihood and the proportion of
     positives in the data are weighted, and the mean weight of a bag multiplies its weight in the

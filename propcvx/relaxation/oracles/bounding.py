@@ -52,6 +52,11 @@ class EigenvalueOracle(BaseOracle):
     problem over all such y.  The matrix has the rank of
     the features, so a call costs their decomposition.  The labeling is the best one along the
     eigenvector, raised by :meth:`~.BaseOracle.ascend`.
+
+    Attributes
+    ----------
+    features, feasible
+        As in every oracle.
     """
 
     @cached_property

@@ -26,6 +26,11 @@ times the tolerance to which SCIP holds its constraints."""
 class ExhaustiveOracle(BaseOracle):
     """Oracle that lists all labelings, for few instances.
 
+    Attributes
+    ----------
+    features, feasible
+        As in every oracle.
+
     Examples
     --------
     >>> import numpy as np

@@ -155,7 +155,13 @@ class AxesOracle(BaseOracle):
 
 @dataclass(frozen=True)
 class AscentOracle(BaseOracle):
-    """The labeling along the leading axes, raised by :meth:`ascend`: never worse."""
+    """Oracle that raises the labeling along the leading axes by :meth:`ascend`: never worse.
+
+    Attributes
+    ----------
+    features, feasible
+        As in every oracle.
+    """
 
     @cached_property
     def _start(self) -> AxesOracle:
