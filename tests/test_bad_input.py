@@ -160,7 +160,10 @@ REFUSED = [
     (weighted(*0 * ONES), "sample_weight must be"),
     (weighted(*LONG), "sample_weight must be"),
     (lambda: InvCal(epsilon="sampling").fit(X, Y), "Set scaled_epsilon=True"),
-    (lambda: InvCal(epsilon="rounding", scaled_epsilon=True).fit(X, Y), r"one of \['sampling'\]"),
+    (
+        lambda: InvCal(epsilon="rounding", scaled_epsilon=True).fit(X, Y),
+        "epsilon must be 'sampling', one",
+    ),
     (lambda: conv([0.1, 1.1]).fit(X, Y), "epsilon must be .*, or one for each of the 2 bags"),
     (lambda: conv({"a": 0.1}).fit(X, Y), r"epsilon must name every bag; missing: \['b'\]"),
     (lambda: AlterPropSVM(proportion_loss=constraint([0.1])).fit(X, Y), "epsilon must be"),

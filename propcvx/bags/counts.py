@@ -81,7 +81,7 @@ def epsilons(
     words : tuple of str, default=("sampling",)
         The words that are accepted.
     """
-    number = f"one number of at least 0 and at most {high:g}"
+    number = "one number of at least 0" + f" and at most {high:g}" * (high < np.inf)
     requirement = f"{number}, or one for each of the {bags.n_bags} bags"
     if isinstance(epsilon, str):
         if epsilon not in words:
