@@ -66,7 +66,7 @@ def error_table() -> str:
     """Each class of error with its base classes and the first line of its docstring."""
     kinds = [PropCVXError, *_subclasses(PropCVXError)]
     rows = (
-        [_linked(kind), ", ".join(f"`{base.__name__}`" for base in kind.__bases__), _meaning(kind)]
+        [_linked(kind), ", ".join(f"`{b.__name__}`" for b in kind.__bases__), _paragraphs(kind)[0]]
         for kind in kinds
     )
     return markdown_table(["error", "bases", "meaning"], rows)
@@ -75,7 +75,7 @@ def error_table() -> str:
 def warning_table() -> str:
     """Each class of warning with the two paragraphs of its docstring."""
     kinds = PropCVXWarning.__subclasses__()
-    rows = ([_linked(kind), _meaning(kind), getdoc(kind).split("\n\n")[1]] for kind in kinds)
+    rows = ([_linked(kind), *_paragraphs(kind)] for kind in kinds)
     return markdown_table(["warning", "meaning", "what to do"], rows)
 
 
@@ -96,8 +96,8 @@ def _subclasses(kind: type) -> list[type]:
     return [c for child in ours for c in (child, *_subclasses(child))]
 
 
-def _meaning(kind: type) -> str:
-    return (kind.__doc__ or "").strip().splitlines()[0]
+def _paragraphs(kind: type) -> list[str]:
+    return getdoc(kind).split("\n\n")
 
 
 def _linked(kind: type) -> str:

@@ -160,10 +160,10 @@ def check_same_length(X: Any, y: Any) -> None:
         )
 
 
-def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """Check that a value is one of the choices, and return it."""
+def check_choice(name: str, value: Any, choices: Collection[str], alternative: str = "") -> str:
+    """Check that a value is one of the choices, and return it; `alternative` as in check_number."""
     if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{name} must be one of {list(choices)}; got {value!r:.200}.")
+        raise InputError(f"{name} must be one of {list(choices)}{alternative}; got {value!r:.200}.")
     return value
 
 

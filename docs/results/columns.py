@@ -116,13 +116,11 @@ def pages():
     """Fits with and without columns of bags, of the sets on which they differ."""
     levels = pd.read_csv(HERE / "columns_levels.csv")
     fits = levels.groupby(["data", "method", "columns"], sort=False)[["r2", "accuracy", "auc"]]
-    means, names = (
-        fits.mean().drop("bdf", level="data"),
-        {"r2": "R^2", "accuracy": "accuracy", "auc": "AUC"},
-    )
     formats = {"r2": "{:.2f}", "accuracy": "{:.1f}", "auc": "{:.2f}"}
-    texts = {names[column]: means[column].map(form.format) for column, form in formats.items()}
-    return {"columns_of_bags": rows_table(pd.DataFrame(texts).reset_index())}
+    means = fits.mean().drop("bdf", level="data")
+    texts = means.apply(lambda column: column.map(formats[column.name].format))
+    shown = texts.rename(columns={"r2": "R^2", "auc": "AUC"}).reset_index()
+    return {"columns_of_bags": rows_table(shown)}
 
 
 if __name__ == "__main__":

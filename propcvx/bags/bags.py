@@ -472,9 +472,8 @@ def _check_values(bags: Bags, p: Array, place: Indices) -> None:
     if bags.multiclass and (wrong := ~(np.abs(proportions.sum(axis=1) - 1.0) <= UNIT_SUM)).any():
         total, name = proportions[wrong][0].sum(), bags.name(int(np.argmax(wrong)))
         raise InputError(f"y['proportion'] must sum to one; got {total:.9g} in bag {name}.")
-    known = np.isin(bags.labels, (0, *bags.label_values))
-    if bags.multiclass and not known.all():
-        got = bags.labels[~known][0]
+    if bags.multiclass and (wrong := ~np.isin(bags.labels, (0, *bags.label_values))).any():
+        got = bags.labels[wrong][0]
         raise InputError(f"y['label'] must be 0 or one of {bags.label_values}; got {got}.")
     expected = proportions[place]
     differs = ~((expected == p) | np.isnan(expected) & np.isnan(p)).all(axis=1)

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from propcvx.arrays import Array, Indices, Mask
 from propcvx.bags.targets import SHOWN, as_mapping, some_of
-from propcvx.checks import as_vector, check_number
+from propcvx.checks import as_vector, check_choice, check_number
 from propcvx.errors import InfeasibleLabelingError, InputError
 
 if TYPE_CHECKING:
@@ -84,10 +84,8 @@ def epsilons(
     number = "one number of at least 0" + f" and at most {high:g}" * (high < np.inf)
     requirement = f"{number}, or one for each of the {bags.n_bags} bags"
     if isinstance(epsilon, str):
-        if epsilon not in words:
-            names = ", ".join(map(repr, words))
-            raise InputError(f"epsilon must be {names}, {requirement}; got {epsilon!r:.200}.")
-        return 0.5 / bags.sizes if epsilon == "rounding" else sampling_widths(bags)
+        word = check_choice("epsilon", epsilon, words, f", {requirement}")
+        return 0.5 / bags.sizes if word == "rounding" else sampling_widths(bags)
     if not hasattr(epsilon, "__len__"):
         return np.full(bags.n_bags, check_number("epsilon", epsilon, 0.0, high, closed="both"))
     return bags.check_values("epsilon", epsilon, requirement, 0.0, high)

@@ -86,7 +86,7 @@ class Bounds(Readable):
 def labeling_upper_bound(
     features: Array, labeling: Array, C: Weight, *, weights: Array | None = None
 ) -> float:
-    r"""Bound the value of a labeling's SVM from above, whatever the solver's error.
+    r"""Bound the value of a labeling's SVM from above, for any error of the solver.
 
     Parameters
     ----------

@@ -20,6 +20,7 @@ from propcvx.bags.bags import Bags
 from propcvx.bags.targets import BAG_DTYPE, bag_target, classes_of, is_bag_target
 from propcvx.checks import (
     as_vector,
+    check_choice,
     check_number,
     check_same_length,
     check_same_order,
@@ -176,14 +177,13 @@ def bag_weights(weights: Any, bags: Bags) -> Array:
     other bags too.  Known labels in singleton bags and the rest of their bag divide its weight by
     the number of instances (:meth:`~propcvx.bags.bags.Bags.isolate_known_labels`).
     """
-    requirement = f"'uniform', 'size', or one positive number per bag ({bags.n_bags})"
+    numbers = f", or one positive number per bag ({bags.n_bags})"
     if isinstance(weights, str):
-        if weights not in ("uniform", "size"):
-            raise InputError(f"bag_weights must be {requirement}; got {weights!r:.200}.")
-        if weights == "size":
+        if check_choice("bag_weights", weights, ("uniform", "size"), numbers) == "size":
             return bags.sizes.astype(float)
         values = np.ones(bags.n_bags)
     else:
+        requirement = f"'uniform', 'size'{numbers}"
         values = bags.check_values(
             "bag_weights", weights, requirement, np.nextafter(0.0, 1.0), np.inf
         )

@@ -222,7 +222,7 @@ def test_equal_proportions_warn_and_ignore_rounding(problem, method, kernel, sha
 @pytest.mark.parametrize("cls", [InvCal, EcologicalRegression])
 def test_equal_proportions_of_one_of_several_classes_warn(problem, cls):
     y = bag_target(problem.y["bag"], [[0.4, 0.1, 0.5], [0.4, 0.2, 0.4], [0.4, 0.3, 0.3]])
-    with pytest.warns(IllPosedWarning, match="same proportion of one class, .* for it"):
+    with pytest.warns(IllPosedWarning, match=r"same proportion of one class, .* for it\."):
         clf = cls().fit(problem.X, y)
     assert [not row.any() for row in clf.coef_] == [True, False, False]
 
