@@ -1,6 +1,7 @@
 """How the documentation is built: `make docs`, with no network."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -142,6 +143,13 @@ def resolve_public_name(app: Any, env: Any, node: Any, content: Any) -> Any:
     return python.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
 
 
+def shorten_defaults(
+    app: Any, kind: str, name: str, target: Any, options: Any, signature: str, returns: str
+) -> tuple[str, str] | None:
+    """Print the defaults that have no readable form, functions and factories, as three dots."""
+    return signature and (re.sub(r"<f[\w. ]*(<lambda>)?>", "...", signature), returns)
+
+
 def share_menu(app: Any, name: str, template: str, context: Any, doctree: Any) -> None:
     """Compute the menu once for all pages of objects and modules, which are not in it themselves.
 
@@ -169,6 +177,7 @@ def setup(app: Any) -> None:
     """Called by Sphinx."""
     # It copies files and touches no page, and does not say so.
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True
+    app.connect("autodoc-process-signature", shorten_defaults)
     app.connect("missing-reference", resolve_public_name)
     app.connect("html-page-context", share_menu, priority=400)  # before furo's
     app.connect("build-finished", build_for_browsers)

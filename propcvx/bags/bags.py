@@ -184,19 +184,19 @@ class Bags:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
+        """Number of classes, at least 2."""
         return self.proportions.shape[1] if self.multiclass else 2
 
     @property
     def label_values(self) -> tuple[Any, ...]:
-        """The labels of the classes."""
+        """Labels of the classes: -1 and 1, or with several classes the numbers from 1 on."""
         return tuple(range(1, self.n_classes + 1)) if self.multiclass else (-1.0, 1.0)
 
     # Which instance is in which bag
 
     @cached_property
     def index(self) -> Indices:
-        """The bag of each instance, 0 to n_bags - 1."""
+        """Bag of each instance, 0 to n_bags - 1, int array of shape (n_instances,)."""
         return sp.csr_array(self.membership.T).nonzero()[1].astype(np.intp)
 
     @cached_property
@@ -208,17 +208,20 @@ class Bags:
 
     @cached_property
     def members(self) -> tuple[Indices, ...]:
-        """The instances of each bag."""
+        """Instances of each bag, ascending: a tuple of int arrays."""
         return tuple(np.split(np.argsort(self.index, kind="stable"), self.membership.indptr[1:-1]))
 
     @cached_property
     def unlabeled(self) -> tuple[Indices, ...]:
-        """The instances of each bag whose labels are not known."""
+        """Instances of each bag whose labels are not known: a tuple of int arrays."""
         return tuple(rows[self.labels[rows] == 0] for rows in self.members)
 
     @cached_property
     def by_size(self) -> list[tuple[Indices, Indices]]:
-        """Bags of each size, with their instances, a bag in each row."""
+        """For each size: the bags of that size, and their instances, a row for each bag.
+
+        A list of pairs of int arrays, of shapes (n,) and (n, size) for n bags, ascending by size.
+        """
         order, first = np.argsort(self.index, kind="stable"), self.membership.indptr[:-1]
         bags_of = {size: np.flatnonzero(self.sizes == size) for size in np.unique(self.sizes)}
         return [
@@ -236,6 +239,11 @@ class Bags:
             Their positions, in the order wanted.
         bags : int array, optional
             The positions of all their bags, in the order wanted; ascending where not given.
+
+        Returns
+        -------
+        Bags
+            With instances and bags in these orders.
         """
         membership = self.membership[:, instances]
         bags = np.flatnonzero(_row_sizes(membership)) if bags is None else bags
@@ -252,7 +260,20 @@ class Bags:
         )
 
     def select(self, mask: Mask) -> tuple[Bags, Indices]:
-        """Return some of the bags, and the instances that are in them."""
+        """Return some of the bags, and the instances that are in them.
+
+        Parameters
+        ----------
+        mask : boolean array of shape (n_bags,)
+            The bags to select.
+
+        Returns
+        -------
+        bags : Bags
+            The selected bags.
+        instances : int array
+            The positions of their instances, ascending.
+        """
         instances = np.flatnonzero(self.membership.T @ mask.astype(float))
         return self.take(instances, np.flatnonzero(mask)), instances
 
@@ -329,18 +350,29 @@ class Bags:
         return f"{code} (of the sorted ids)"
 
     def names(self, codes: Indices) -> list[Hashable]:
-        """Return the ids of bags, or their positions among the sorted ids if the ids are lost."""
+        """Return the ids of bags, or their positions among the sorted ids if the ids are lost.
+
+        Parameters
+        ----------
+        codes : int array
+            Entries of :attr:`codes`.
+
+        Returns
+        -------
+        list of hashable
+            A name for each code.
+        """
         return names_of(codes, self.ids)
 
     # Proportions and counts of labels
 
     @cached_property
     def has_proportion(self) -> Mask:
-        """Mask of the bags that have a proportion."""
+        """Mask of the bags that have a proportion, of shape (n_bags,)."""
         return ~np.isnan(self.proportions.sum(axis=1) if self.multiclass else self.proportions)
 
     def positives_of(self, labeling: NDArray[Any]) -> Indices:
-        """Count the positives of a labeling in each bag."""
+        """Count the positives of a labeling in each bag, int array of shape (n_bags,)."""
         return (self.membership @ (labeling > 0)).astype(np.intp)
 
     def proportions_of(self, labeling: NDArray[Any]) -> Array:
@@ -371,14 +403,14 @@ class Bags:
 
     @cached_property
     def known_counts(self) -> tuple[Indices, Indices]:
-        """Number of known positives and of known negatives in each bag."""
+        """Numbers of known positives and negatives, two int arrays of shape (n_bags,)."""
         return self.positives_of(self.labels), self.positives_of(-self.labels)
 
     # Weights and means
 
     @property
     def relative_weights(self) -> Array:
-        """Weights relative to their mean; 1 if all weights are equal."""
+        """Weights relative to their mean, shape (n_instances,); 1 if all weights are equal."""
         return np.ones(self.n_instances) if self.weights is None else self.weights
 
     @property
@@ -395,12 +427,12 @@ class Bags:
 
     @cached_property
     def masses(self) -> Array:
-        """Sum of the relative weights in each bag; its size if all weights are equal."""
+        """Sum of the relative weights in each bag, shape (n_bags,); its size if they are equal."""
         return np.asarray(self.membership @ self.relative_weights)
 
     @property
     def weights_of_bags(self) -> Array:
-        """Mean of the relative weights in each bag; 1 if all weights are equal."""
+        """Mean of the relative weights in each bag, shape (n_bags,); 1 if all are equal."""
         return np.asarray(self.masses / self.sizes)
 
     def means_of(self, features: Array) -> Array:

@@ -92,7 +92,10 @@ def epsilons(
 
 
 def key_by_id(bags: Bags, epsilon: Any) -> Any:
-    """Convert an epsilon of each bag to a dict by id, which is valid for any subset of the bags."""
+    """Convert an epsilon of each bag to a dict by id, which is valid for any subset of the bags.
+
+    An epsilon that is one number or a word is returned as it is.
+    """
     if isinstance(epsilon, str) or not hasattr(epsilon, "__len__"):
         return epsilon
     return dict(zip(bags.names(bags.codes), bags.epsilons(epsilon).tolist(), strict=True))

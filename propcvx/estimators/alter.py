@@ -279,8 +279,8 @@ class AlterPropSVM(BagClassifier):
         """Build the problem from checked parameters; its C includes the mean instance weight."""
         self.C_ = weight_of_hinge(self.C, features, bags)
         scaled = isinstance(self.C_p, str) and self.C_p == "scale"
-        C_p: Any = RATIO * self.C_ * bags.mean_weight if scaled else self.C_p
-        self.C_p_ = C_p
+        C_p = RATIO * self.C_ * bags.mean_weight if scaled else self.C_p
+        self.C_p_ = check_number("C_p", C_p, 0.0, closed="left", alternative=" or 'scale'")
         check_number("init_weight", self.init_weight, 0.0, 1.0, closed="left")
         check_number("tol", self.tol, low=0.0, closed="left")
         check_count("n_init", self.n_init)
@@ -288,7 +288,7 @@ class AlterPropSVM(BagClassifier):
         if self.annealing != "auto":
             check_flag("annealing", self.annealing)
         loss, weights = proportion_term(
-            "proportion_loss", self.proportion_loss, C_p, self.bag_weights, bags
+            "proportion_loss", self.proportion_loss, self.C_p_, self.bag_weights, bags
         )
         C, bags = self.C_ * bags.mean_weight, replace(bags, mean_weight=1.0)
         instance_loss = resolve("instance_loss", self.instance_loss, INSTANCE_LOSSES, "evaluate")
