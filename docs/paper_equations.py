@@ -73,7 +73,7 @@ def public_names() -> dict[str, str]:
     targets = {name: getattr(import_module(each[0]), each[2]) for name, each in parts.items()}
     return {
         f"{target.__module__}.{target.__qualname__}"
-        if hasattr(target, "__qualname__")
+        if inspect.isclass(target) or inspect.isroutine(target)
         else name: name
         for name, target in targets.items()
     }

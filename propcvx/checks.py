@@ -214,8 +214,8 @@ def check_gram_memory(n_instances: int, advice: str, matrices: float = 2.0) -> N
     available = psutil.virtual_memory().available
     if needed > available:
         raise GramMatrixMemoryError(
-            f"the Gram matrix of {n_instances:,} instances and its factors need "
-            f"{needed / 1e9:.1f} GB, {available / 1e9:.1f} GB are available; {advice}."
+            f"the Gram matrix of {n_instances:,} instances and its factors ({matrices:g} arrays) "
+            f"need {needed / 1e9:.1f} GB, {available / 1e9:.1f} GB are available; {advice}."
         )
 
 

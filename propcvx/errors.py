@@ -82,7 +82,7 @@ class UnscaledWarning(PropCVXWarning):
 
 
 class PoorFitWarning(PropCVXWarning):
-    """A fit predicts one class, or its labels miss the proportions by more than one class does.
+    """A fit predicts one class, or misses the proportions by more than predicting one class does.
 
     Scale the features, or try another method.
     """

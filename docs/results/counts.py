@@ -167,7 +167,7 @@ def pages():
     rows = pd.read_csv(HERE / "counts.csv")
     rows = rows[rows["method"].isin(SHOWN)].replace({"method": SHOWN})
     parts = [rows["kind"] == "natural", rows["data"].isin(CHOSEN_ON), rows["data"].isin(OTHERS)]
-    rows["part"] = np.select(parts, ["natural bags", "chosen on", "other sets"], "confirmed on")
+    rows["part"] = np.select(parts, ["natural bags", "chosen on", "other sets"], "checked on")
     keys = ["method", "part", "data", "kind", "scaling"]
     cells = rows.groupby(keys, sort=False)[["accuracy", "auc", "log_loss"]].mean()
     cells[["accuracy", "auc"]] *= 100.0

@@ -80,7 +80,7 @@ def rates_of_groups():
 def pages():
     """The rates of groups, by the name that the page uses."""
     table = rates_of_groups()
-    texts = table.map("{:.0f}".format).assign(voters=table["voters"].map("{:,}".format))
+    texts = table.map("{:.1f}".format).assign(voters=table["voters"].map("{:,}".format))
     return {"real_bags_groups": rows_table(texts.rename_axis("group").reset_index())}
 
 

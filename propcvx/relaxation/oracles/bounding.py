@@ -31,7 +31,7 @@ def check_order(order: int, max_order: int) -> None:
         raise InputError(
             f"a semidefinite matrix of order {order} is above max_order={max_order}; "
             "relaxation='cutting_planes' takes any size, and a larger max_order takes this one, "
-            "in time that grows with the third power of the order."
+            "in time that grows at least with the third power of the order."
         )
 
 
