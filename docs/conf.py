@@ -23,7 +23,6 @@ import natural  # noqa: E402
 import noise  # noqa: E402
 import package_tables  # noqa: E402
 import paper_equations  # noqa: E402
-import real_bags  # noqa: E402
 import report_tables  # noqa: E402
 import result_tables  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
@@ -93,7 +92,6 @@ myst_substitutions = {
     **paper_equations.equation_pages(),
     **report_tables.pages(),
     **equal_shares.pages(),
-    **real_bags.pages(),
     **natural.pages(),
     **noise.pages(),
     **halves.pages(),
@@ -150,6 +148,11 @@ def shorten_defaults(
     return signature and (re.sub(r"<f[\w. ]*(<lambda>)?>", "...", signature), returns)
 
 
+def skip_fields(app: Any, kind: str, name: str, target: Any, skip: bool, options: Any) -> Any:
+    """Leave out the fields of a named tuple, which its docstring describes."""
+    return True if type(target).__name__ == "_tuplegetter" else None
+
+
 def share_menu(app: Any, name: str, template: str, context: Any, doctree: Any) -> None:
     """Compute the menu once for all pages of objects and modules, which are not in it themselves.
 
@@ -178,6 +181,7 @@ def setup(app: Any) -> None:
     # It copies files and touches no page, and does not say so.
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True
     app.connect("autodoc-process-signature", shorten_defaults)
+    app.connect("autodoc-skip-member", skip_fields)
     app.connect("missing-reference", resolve_public_name)
     app.connect("html-page-context", share_menu, priority=400)  # before furo's
     app.connect("build-finished", build_for_browsers)

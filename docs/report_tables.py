@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,10 @@ from reproduction.methods import BY_DEFAULT, UNTUNED
 from reproduction.report import rows_table
 from reproduction.results import read_results
 from scipy.stats import ttest_ind_from_stats
-from shown import accuracy_by_bag_size, svg_text
+from shown import SERIES, svg_text
 
 from propcvx.plotting import Figure
+from propcvx.plotting.style import figure_of_panels
 
 PRINTED = ("figure1", "table-linear", "table-large", "table-rbf", "robustness")
 """Experiments of which the paper prints accuracies."""
@@ -188,16 +189,12 @@ def beside(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
 
 def untuned_table() -> str:
-    """Mean accuracy of each method over the sets."""
-    of_sets = means([*PAPER, *UNTUNED, *BY_DEFAULT]).groupby("bag_size").mean()
-    return rows_table(of_sets.T.map("{:.1f}".format).rename_axis("bags of").reset_index())
-
-
-def means(methods: Sequence[str]) -> pd.DataFrame:
-    """Accuracy by set and size of bags, linear kernel: means over repetitions of all methods."""
+    """Mean accuracy of each method over the sets: means over repetitions of all methods."""
     wide = frames.accuracies_of(with_untuned("table-linear"))["accuracy"].unstack("method")
-    wide = wide[[*methods]].rename(columns={BY_DEFAULT[1]: "AlterPropSVM, former default"})
-    return wide.dropna().groupby(["data", "bag_size"]).mean()
+    wide = wide[[*PAPER, *UNTUNED, *BY_DEFAULT]]
+    wide = wide.rename(columns={BY_DEFAULT[1]: "AlterPropSVM, former default"})
+    of_sets = wide.dropna().groupby(["data", "bag_size"]).mean().groupby("bag_size").mean()
+    return rows_table(of_sets.T.map("{:.1f}".format).rename_axis("bags of").reset_index())
 
 
 def tests_row(experiment: str) -> dict[str, Any]:
@@ -259,10 +256,9 @@ def _accuracies(name: str) -> str:
 
 
 def draw(folder: Path) -> None:
-    """The pictures of the page."""
+    """The picture of the page."""
     folder.mkdir(exist_ok=True)
-    for name, figure in {"choices": choices_figure, "claims": claims_figure}.items():
-        (folder / f"{name}.svg").write_text(svg_text(figure()), encoding="utf-8")
+    (folder / "choices.svg").write_text(svg_text(choices_figure()), encoding="utf-8")
 
 
 def choices_figure() -> Figure:
@@ -273,24 +269,19 @@ def choices_figure() -> Figure:
         "by test": "chosen by test labels",
     }
     means = entries_of(*BOTH).groupby(["method", "bag_size"])[[*lines]].mean()
-    return accuracy_by_bag_size(_panels(means.rename(columns=lines), PAPER))
-
-
-def claims_figure() -> Figure:
-    """Accuracy against bag size, linear kernel, a panel for each set."""
-    shown = means((*PAPER[:3], *BY_DEFAULT))
-    return accuracy_by_bag_size(_panels(shown, TABLE_DATA), columns=4, width=2.2)
-
-
-def _panels(frame: pd.DataFrame, names: Iterable[str]) -> Mapping[str, Any]:
-    """A panel for each name, a line for each column, without error bars."""
-    return {
-        panel: {
-            name: (line.index.to_numpy(float), line.to_numpy(), np.full(len(line), np.nan))
-            for name, line in frame.loc[panel].items()
-        }
-        for panel in names
-    }
+    figure, grid = figure_of_panels(len(PAPER), 2, (3.6, 2.9))
+    for ax, method in zip(grid, PAPER, strict=True):
+        for (name, label), style in zip(lines.items(), SERIES, strict=False):
+            ax.plot(means.loc[method, name], label=label, **style)
+        ax.set_title(method, fontsize="medium")
+    sizes = means.index.levels[1]
+    grid[0].set_xscale("log", base=2)
+    grid[0].set_xticks(sizes, sizes)
+    for ax in grid[2:]:
+        ax.set_xlabel("instances in a bag")
+    figure.legend(handles=grid[0].lines, loc="outside lower center", ncols=3, frameon=False)
+    figure.supylabel("accuracy on test instances (%)", fontsize="medium")
+    return figure
 
 
 if __name__ == "__main__":

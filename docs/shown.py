@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from propcvx.arrays import Array
 from propcvx.plotting import Figure
-from propcvx.plotting.style import BLUE, GRAY, PURPLE, VERMILION, figure_of_panels
+from propcvx.plotting.style import BLUE, GRAY, PURPLE, VERMILION
 
 Line = tuple[Array, Array, Array]
 
@@ -53,39 +53,6 @@ def spread_text(mean: float, deviation: float) -> str:
     ('79.3 +- 1.0', '79.3')
     """
     return f"{mean:.1f}" if isnan(deviation) else f"{mean:.1f} +- {deviation:.1f}"
-
-
-def accuracy_by_bag_size(
-    panels: Mapping[str, Mapping[str, Line]], *, columns: int = 2, width: float = 3.6
-) -> Figure:
-    """Accuracy against bag size, a panel for each method, all on the same axes.
-
-    Parameters
-    ----------
-    panels : mapping of str to mapping of str to Line
-        For each method lines by name, as bag sizes, accuracies in percent and half
-        lengths of error bars; NaN is no bar.  Lines of one name look alike in all panels.
-    columns : int
-        Panels in a row.
-    width : float
-        Of a panel, in inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    figure, grid = figure_of_panels(len(panels), columns, (width, 2.5), margins=(0, 0.8))
-    handles = _draw_panels(grid, panels)
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
-    sizes = sorted({x for lines in panels.values() for line in lines.values() for x in line[0]})
-    grid[0].set_xscale("log", base=2)
-    grid[0].set_xticks(sizes, [f"{size:.0f}" for size in sizes])
-    grid[0].minorticks_off()
-    for ax in grid[-columns:]:
-        ax.set_xlabel("instances in a bag")
-        ax.tick_params(labelbottom=True)
-    figure.supylabel("accuracy on test instances (%)", fontsize="medium")
-    return figure
 
 
 def line_grid(

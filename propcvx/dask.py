@@ -61,7 +61,8 @@ def bag_means(
     frame : Dask DataFrame
         A row for each instance.  All columns that are not named here are features.
     bag, proportion : hashable
-        The columns of the bag and of its proportion, which is missing where it is not known.
+        The columns of the bag and of its proportion, which is repeated in every row of the bag, and
+        missing where it is not known.
     weight : hashable, optional
         The column of positive weights of the instances.
 

@@ -160,12 +160,12 @@ def single_round_history(value: float, answer: Any) -> History:
 
 @dataclass(frozen=True, eq=False)
 class FitResult:
-    """Result of a method: a labeling and its separator.
+    """Result of a method, which ``BagClassifier._run`` returns: a labeling and its separator.
 
     Attributes
     ----------
     labeling : array of shape (n_instances,)
-        Labels -1 and +1; with more than two classes, numbers of classes from 1 on.
+        Labels -1 and +1; with more than two classes, class numbers 1, 2, ...
     weights : array of shape (rank,), or (rank, n_classes)
         The weights over the features.
     bias : float, or array of shape (n_classes,)
@@ -190,7 +190,7 @@ class FitResult:
 
     @property
     def stop_reason(self) -> StopReason | None:
-        """Why the method stopped: an exception, or else the end of its history."""
+        """Reason for stopping: the exception if there is one, else ``history.stop_reason``."""
         if self.exception is not None:
             return StopReason.from_exception(self.exception)
         return self.history.stop_reason

@@ -174,6 +174,7 @@ REFUSED = [
     (lambda: SecondMoments(n_components=0).fit(X, Y), "n_components must be"),
     (lambda: ProportionScaler().fit(np.vstack([X, X]), Y), "X and y must have the same .*16 and 8"),
     (lambda: MEAN_MAP.score(X, ["yew"] * 8), "y must"),
+    (lambda: MEAN_MAP.score(X, Y, ONES), "sample_weight must be None with a bag target"),
     (lambda: InvCal().fit(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
     (lambda: conv().fit(X, NOTHING), "one bag with proportion 0.5, and allow a tolerance"),
     (lambda: AlterPropSVM(init=ONES).fit(X, THIRDS), "two classes"),

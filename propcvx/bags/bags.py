@@ -44,7 +44,8 @@ JOINED = "; of targets joined one after the other, make one with bag_target of a
 class Bags:
     """Validated bags: membership of instances, proportions and known labels, Equation (1).
 
-    With a proportion of each class, labels are numbers of classes, and attributes about positives
+    Make them by :meth:`from_target`.  With a proportion of each class, labels are class numbers 1,
+    2, ..., and attributes about positives
     and negatives have no meaning.  A row may also stand for many instances: the mean of a bag
     stands for all of the bag.
 
@@ -56,7 +57,7 @@ class Bags:
         Proportion of positive instances, in [0, 1]; NaN where it is not known.  With several
         classes, the proportion of each class.
     labels : int array of shape (n_instances,)
-        Labels known in addition to the proportions, -1 and 1, or numbers of classes from 1 on; 0
+        Labels known in addition to the proportions, -1 and 1, or class numbers; 0
         where unknown.
     is_complete : bool array of shape (n_bags,)
         Whether all instances of the bag are here.  The proportion of a split bag holds only
@@ -179,7 +180,7 @@ class Bags:
 
     @property
     def multiclass(self) -> bool:
-        """Whether there is a proportion of each class, and labels are numbers of classes."""
+        """Whether there is a proportion of each class, and labels are class numbers."""
         return self.proportions.ndim == 2
 
     @property
@@ -296,7 +297,7 @@ class Bags:
         return replace(self, proportions=p, labels=labels)
 
     def round_proportions(self) -> Bags:
-        """Round the proportions to multiples of ``PROPORTION_UNIT``."""
+        """Return bags with proportions rounded to multiples of ``PROPORTION_UNIT``."""
         return replace(
             self, proportions=np.rint(self.proportions / PROPORTION_UNIT) * PROPORTION_UNIT
         )

@@ -36,7 +36,7 @@ def check_values(
     Parameters
     ----------
     argument, requirement : str
-        The name of the values in messages, and the requirement.
+        The name of the values, and the requirement in words, for messages.
     values : array of shape (n_bags,), dict or Series
         An array is in the order of the sorted ids; a dict or Series is keyed by bag id, and
         may have other bags too.

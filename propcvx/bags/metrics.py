@@ -197,8 +197,10 @@ def bag_deviance(y_true: NDArray[np.void], y_proba: ArrayLike) -> float:
 
     Parameters
     ----------
-    y_true, y_proba
-        As in :func:`bag_r2_score`.
+    y_true : bag target of shape (n_instances,)
+        Made by :func:`propcvx.bag_target`.
+    y_proba : array of shape (n_instances,), or (n_instances, n_classes)
+        Probability of +1 of each instance, or of each class, as in :func:`bag_r2_score`.
 
     Returns
     -------

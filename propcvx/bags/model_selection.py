@@ -60,7 +60,7 @@ class BagKFold(BaseCrossValidator):
         X : array of shape (n_instances, ...)
             Only its length is used.
         y : bag target of shape (n_instances,), or labels
-            Labels are singleton bags.
+            Required; labels are singleton bags.
         groups : ignored
         """
         index, has_proportion = _bags_of(y)

@@ -68,11 +68,12 @@ def certify(
     .. math::
 
         \min_{y} \; \min_w \; \tfrac12 \|w\|^2 + C \sum_i \max(0, 1 - y_i w^\top F_i)
-        + \sum_k \omega_k L_p(\tilde p_k(y), p_k)
+        + C_p \sum_k \omega_k L_p(\tilde p_k(y), p_k)
 
-    over labelings with the bags' proportions within ``epsilon`` and without the last term (Equation
-    (9), eq:convex_1), or, if you pass ``C_p``, over all labelings with the last term (Equation (4),
-    eq:pSVM_2).  Labelings agree with the known labels.  The classifier has no bias; ``intercept``
+    with :math:`\omega_k` the ``bag_weights``, over labelings with the bags' proportions within
+    ``epsilon`` and without the last term (Equation (9), eq:convex_1), or, if you pass ``C_p``, over
+    all labelings with the last term (Equation (4), eq:pSVM_2).  Labelings agree with the known
+    labels.  The classifier has no bias; ``intercept``
     replaces it by centered features or a constant feature.
 
     ``certify(fitted, X, y)``, with a fitted :class:`propcvx.ConvPropSVM` or

@@ -192,7 +192,7 @@ class CertifiedInterval(Bounds):
     seconds : float
         Wall time.
     failures : dict of str to str
-        Bounds that failed, and their errors; lower bounds that they proved before count.
+        Bounds that failed, and their errors; what they had proved before still counts.
     """
 
     is_optimal: bool

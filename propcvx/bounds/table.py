@@ -31,7 +31,7 @@ TOL = 1e-9
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound on the optimal value over labelings.
+    """A way to prove lower bounds on the optimal value over labelings, for ``certify(bounds=)``.
 
     Attributes
     ----------

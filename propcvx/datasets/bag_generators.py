@@ -28,6 +28,13 @@ class BaggedData(NamedTuple):
         The id of the bag of each instance.
     proportions : dict
         Proportion of positives of each bag.
+
+    Examples
+    --------
+    >>> from propcvx import EcologicalRegression
+    >>> from propcvx.datasets import make_two_bags
+    >>> two = make_two_bags(random_state=0)
+    >>> model = EcologicalRegression().fit(two.X, two.y)
     """
 
     X: Array

@@ -389,15 +389,25 @@ NATURAL_SETS = MappingProxyType({row.item: row for row in _ROWS})
 def natural_bags(name: str, *, data_home: Any = None, download: bool = True) -> BaggedData:
     """Load real data in bags that are groups of the data, such as communes, schools or states.
 
-    Rows without a label or a bag are dropped, and columns of words with many values.  A column of
-    words becomes a column for each value but the first, and a missing number is replaced by the
-    mean of its column.  Every column is then scaled to mean 0 and variance 1.
+    Rows without a label or a bag are dropped, and columns of words with more than 25 values.  A
+    column of words becomes a column for each value but the first, and a missing number is replaced
+    by the mean of its column.  Every column is then scaled to mean 0 and variance 1.
 
     Parameters
     ----------
     name : str
-        VietNamI, Benefits, lending_club, mlc_churn, MplsStops, bdf, egsingle, Contraception,
-        guPrenat, or trump-2016.  The rarer value of the label is +1.
+        The set; the rarer value of its label is +1, and its bags are groups:
+
+        - "VietNamI": ``insurance`` by commune (package Ecdat)
+        - "Benefits": ``ui`` by state (Ecdat)
+        - "lending_club": ``Class`` by state (modeldata)
+        - "mlc_churn": ``churn`` by state (modeldata)
+        - "MplsStops": ``vehicleSearch`` by neighborhood (carData)
+        - "bdf": ``Minority`` by school (mlmRev)
+        - "egsingle": ``black`` by school (mlmRev)
+        - "Contraception": ``use`` by district (mlmRev)
+        - "guPrenat": ``prenat`` by community (mlmRev)
+        - "trump-2016": vote for Trump by state (:func:`propcvx.datasets.load_trump_2016`)
     data_home, download
         For ``"trump-2016"``, see :func:`propcvx.datasets.load_real`.
 

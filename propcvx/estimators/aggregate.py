@@ -86,7 +86,8 @@ class AggregateLogisticRegression(OneProgramClassifier):
     bag has the rest of the count.  Bags without a proportion have no term.
 
     With more than two classes, the probabilities are the softmax of a score for each class, and the
-    likelihood of the counts of each class is exact, see
+    fit maximizes a composite likelihood: half the sum of the log-likelihoods of the counts of each
+    class, which ignores that these counts depend on each other; see
     :func:`propcvx.labelings.given_counts.class_likelihood`.
 
     Parameters
@@ -119,7 +120,8 @@ class AggregateLogisticRegression(OneProgramClassifier):
         exponential cone programs the fit alternates between expected labels and the program
         :func:`propcvx.programs.soft_logistic_regression`
         (:func:`propcvx.alternating.maximize_likelihood`): this ends at the same
-        maximum in most problems, and takes ten to a hundred times as long.
+        maximum in most problems, and takes ten to a hundred times as long.  Other solvers, and any
+        solver with more than two classes, raise an error.
     solver_tol : float, default=1e-8
         Tolerance of that solver.
     solver_options : dict or None

@@ -85,9 +85,9 @@ class AlterPropSVM(BagClassifier):
           all equal, or if there are only known labels; otherwise ``"mixed"``.
         - ``"random"``: random labelings, as in the paper.
         - ``"mixed"``: random labelings, and the labels of conv-pSVM and InvCal with the weight C.
-        - An estimator of this package, or its name in
-          :data:`propcvx.estimators.starts.METHODS` (``"aggregate"`` is
-          :class:`propcvx.AggregateLogisticRegression`): its labels, with the count nearest to the
+        - An estimator of this package, or a name in
+          :data:`propcvx.estimators.starts.METHODS`, which are ``"aggregate"``, ``"ecological"``,
+          ``"mean_map"``, ``"inv_cal"`` and ``"conv"``: its labels, with the count nearest to the
           proportion in every bag.
         - An array: a labeling of -1 and +1, in which known labels take precedence.
     n_init : int, default=10
@@ -296,7 +296,7 @@ class AlterPropSVM(BagClassifier):
 
 
 def paper_alter_psvm(**parameters: Any) -> AlterPropSVM:
-    """Return alter-pSVM as printed: random starts, the SVM alone, the same C_p for every bag.
+    """Return alter-pSVM with the paper's settings: random starts, the SVM alone, uniform weights.
 
     The solver has the tolerance of the stored results: the last digits decide ties.
 

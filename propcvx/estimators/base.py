@@ -258,8 +258,9 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         r"""Predict class probabilities, calibrated by the proportions of the training bags.
 
         The probability is :math:`1 / (1 + \exp(-(a s + b)))` of the score :math:`s`, with
-        :math:`a \ge 0`.  Its means over the training bags fit their proportions best, with a slope
-        a of at most the one that holds if scores depend on the label alone, not on the bag, see
+        :math:`a \ge 0`.  Its means over the training bags fit their proportions best (by the
+        binomial deviance).  The slope a is at most the slope that would hold if scores depended on
+        the label alone, not on the bag, see
         :class:`propcvx.estimators.calibration.Calibration`.  The calibration uses no label, and
         exists only after a fit to bags.  If every label is known, use
         ``sklearn.calibration.CalibratedClassifierCV``, which calibrates on instances held out.
@@ -315,19 +316,24 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         return bag_proportions(self.classes_[scores.argmax(axis=1)], bags, self.classes_)
 
     def score(self, X: Any, y: NDArray[Any], sample_weight: ArrayLike | None = None) -> float:
-        """Return minus the bag error if ``y`` is a bag target, or the accuracy if it has labels.
+        """Return the accuracy by labels ``y``, or minus the bag error by a bag target ``y``.
 
         Parameters
         ----------
         X : array of shape (n_instances, n_features)
         y : bag target of shape (n_instances,), or labels among ``classes_``
         sample_weight : array of shape (n_instances,), optional
-            Weights of instances in the accuracy.
+            Weights of instances in the accuracy; none with a bag target.
+
+        Returns
+        -------
+        float
+            With a bag target, minus :func:`propcvx.bag_error`, which does not use its known labels.
 
         Raises
         ------
         InputError
-            If labels are not among ``classes_``.
+            If labels are not among ``classes_``, or a bag target comes with a ``sample_weight``.
         """
         check_same_order({"X": X, "y": y, "sample_weight": sample_weight})
         if not is_bag_target(y):
@@ -339,6 +345,8 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
                     f"{', '.join(sorted(map(repr, unknown))[:5])} too."
                 )
             return float(super().score(X, y, sample_weight))
+        if sample_weight is not None:
+            raise InputError("sample_weight must be None with a bag target; got weights.")
         predicted = self.predict(X) if is_class_target(y) else self.decision_function(X)
         return 0.0 - bag_error(y, predicted)
 

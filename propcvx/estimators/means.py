@@ -99,7 +99,10 @@ class MeanMap(BagMeanClassifier):
     .. math::
 
         \min_{w, b} \frac1N \sum_i \log(e^{f_i} + e^{-f_i}) - w^\top \hat\mu - b \bar y
-        + \lambda \|w\|^2, \qquad f_i = w^\top F_i + b.
+        + \lambda \|w\|^2, \qquad f_i = w^\top F_i + b,
+
+    with :math:`\hat\mu` the estimated mean of :math:`y_i F_i` (the mean operator) and
+    :math:`\bar y` of :math:`y_i`.
 
     With a ``sample_weight`` the means of the bags, the log-likelihood and the proportion of
     positives in the data are weighted, and the mean weight of a bag multiplies its weight in the

@@ -37,9 +37,10 @@ class SecondMoments(OneProgramClassifier):
     If all proportions are equal, bag means do not identify how the classes differ.  But labels
     inside a bag are correlated negatively, so that instances of one bag differ more along
     :math:`\delta = \mu_+ - \mu_-` than instances of different bags.
-    :func:`propcvx.programs.second_moments` models the covariance of bags of each size n and number
-    of positives, :math:`d = n_+ n_- / (n (n - 1))`, as :math:`\Sigma + d\, \delta \delta^\top`,
-    with all instances as one more bag, in principal components of variance 1.  There the leading
+    :func:`propcvx.programs.second_moments` models the covariance inside bags of n instances,
+    :math:`n_+` of them positive, as :math:`\Sigma + d\, \delta \delta^\top` with
+    :math:`d = n_+ n_- / (n (n - 1))`.  All instances are one more bag, and the features are
+    principal components of variance 1.  There the leading
     eigenvector of :math:`M = \delta \delta^\top` is the direction w, and the threshold has the
     least bag error.  The method assumes that within a class the instances do not depend on the bag,
     and that proportions are nearly equal or the classes have the same covariance.  It needs at

@@ -48,11 +48,13 @@ def best_labeling(
         \min_{y \in \{-1, 1\}^N} \sum_i L(y_i, f_i)
         + \sum_k \omega_k L_p(\tilde p_k(y), p_k)
 
-    The instances of a bag are sorted by :math:`\delta_i = L(-1, f_i) - L(+1, f_i)`; for the hinge
-    with equal weights this sorts them by score.  The R-th flip gains :math:`\delta_{(R)}`, which
-    falls with R, and costs :math:`\omega_k [L_p(R/n_k, p_k) - L_p((R-1)/n_k, p_k)]`, which rises
-    with R.  So the instances to flip are those whose gain exceeds their cost.  A gain equal to its
-    cost up to rounding does not exceed it: of equally good counts, the smallest is taken.
+    All unknown labels begin at -1.  The instances of a bag are sorted by
+    :math:`\delta_i = L(-1, f_i) - L(+1, f_i)`, largest first, and flipped to +1 in this order; for
+    the hinge with equal weights this sorts them by score.  The R-th flip gains
+    :math:`\delta_{(R)}`, which falls with R, and costs
+    :math:`\omega_k [L_p(R/n_k, p_k) - L_p((R-1)/n_k, p_k)]`, which rises with R.  So the instances
+    to flip are those whose gain exceeds their cost.  A gain equal to its cost up to rounding does
+    not exceed it: of equally good counts, the smallest is taken.
 
     Parameters
     ----------
@@ -216,7 +218,7 @@ class FeasibleLabelings:
         Raises
         ------
         InputError
-            If there are more than ``MAX_ENUMERATED``.
+            If there are more than a million (``MAX_ENUMERATED``).
         """
         n_known, _ = self.bags.known_counts
         bags = zip(self.bags.unlabeled, self.lower - n_known, self.upper - n_known, strict=True)

@@ -34,12 +34,11 @@ def axes_of(ax: Axes | None, size: tuple[float, float] = (5.0, 3.4)) -> Axes:
 
 
 def figure_of_panels(
-    n_panels: int, columns: int, panel: tuple[float, float], margins: tuple[float, float] = (0, 0)
+    n_panels: int, columns: int, panel: tuple[float, float]
 ) -> tuple[Figure, NDArray[Any]]:
-    """Make a figure and its axes row by row, of one size, on the same scales, with room around."""
+    """Make a figure and its axes row by row, of one size in inches, on the same scales."""
     rows = ceil(n_panels / columns)
-    size = (columns * panel[0] + margins[0], rows * panel[1] + margins[1])
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=(columns * panel[0], rows * panel[1]), layout="constrained")
     axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for unused in axes[n_panels:]:
         unused.remove()

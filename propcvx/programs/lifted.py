@@ -95,7 +95,8 @@ def lifted_svm(features: Array, feasible: FeasibleLabelings, C: Weight) -> Progr
         \alpha, \qquad X = \begin{pmatrix} 1 & y^\top \\ y & M \end{pmatrix} = W U W^\top,
         \; U \succeq 0, \; X_{ii} = 1, \; G X H^\top \ge 0
 
-    with W, G and H of :class:`~propcvx.programs.Lifting`.  The inner maximum is written as
+    with :math:`K = F F^\top`, and W (N + 1, m), G (R, N + 1) and H of
+    :class:`~propcvx.programs.Lifting`.  The inner maximum is written as
     its dual, with :math:`\delta, \eta \ge 0` the multipliers of the box:
 
     .. math::

@@ -303,6 +303,22 @@ def build(
     Returns
     -------
     Program
+
+    Raises
+    ------
+    InputError
+        As :class:`Program` does.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> from propcvx.programs import build
+    >>> x = cp.Variable(2, name="x")
+    >>> print(build("nearest", "", cp.Minimize(cp.norm2(x - 1)), {"budget": cp.sum(x) <= 1}))
+    nearest: second-order cone program
+      minimize    norm(x - 1, 2)
+      subject to  budget: sum(x) <= 1
+      variables   x (2)
     """
     labeled = [c.set_label(label) for label, c in (constraints or {}).items()]
     program = Program(cp.Problem(objective, labeled), name, equation)

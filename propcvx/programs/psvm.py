@@ -66,14 +66,14 @@ def psvm(
         Whether there is a bias b.
     value : float, optional
         V, a value of the problem that is attained, from any labeling; the lower it is, the tighter
-        are the constants and the faster is a solver.
+        are the constants and the faster is a solver.  By default :math:`\sum_i C_i`.
 
     Returns
     -------
     Program
         Variables ``z`` (N,) boolean, ``w`` (r,), ``xi`` (N,) and, with bias, ``b`` (scalar).
-        Constraints ``positive``, ``negative``, ``slack``, ``known`` and, if the loss allows only
-        some counts, ``lower`` and ``upper``.
+        Constraints ``positive``, ``negative``, ``slack``, ``known`` (of constants) and, if the loss
+        allows only some counts, ``lower`` and ``upper``.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def psvm(
     IllPosedWarning
         If :math:`\sum_i C_i` is so large that a solver's value may be too small by more than a
         thousandth of V, which is a larger part of the optimal value if V is above it.  Without
-        ``value``, V is the reciprocal mean square of the features' norms.
+        ``value``, it is compared with the reciprocal mean square of the features' norms.
 
     Examples
     --------

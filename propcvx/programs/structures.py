@@ -42,7 +42,7 @@ class Structure:
 
 @dataclass(frozen=True, eq=False)
 class SVMDual(Structure):
-    r"""The SVM dual: :math:`\max_{l \le v \le u} y^\top v - \tfrac12 \|F^\top v\|^2`.
+    r"""Structure of the SVM dual, :math:`\max_{l \le v \le u} y^\top v - \tfrac12 \|F^\top v\|^2`.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class SVMDual(Structure):
 
 @dataclass(frozen=True, eq=False)
 class RestrictedMaster(Structure):
-    r"""The restricted master over some labelings, eq:convex_4.
+    r"""Structure of the restricted master over some labelings, eq:convex_4, for solvers.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class RestrictedMaster(Structure):
 
 @dataclass(frozen=True, eq=False)
 class GroupMaster(RestrictedMaster):
-    r"""The restricted master in groups of primal weights, eq:convex_3.
+    r"""Structure of the restricted master in groups of primal weights, eq:convex_3.
 
     Its answer has alpha in the duals ``margin`` and mu, unscaled, in ``s``.
     """
@@ -216,7 +216,7 @@ class GroupMaster(RestrictedMaster):
 
 @dataclass(frozen=True, eq=False)
 class InvCalDual(Structure):
-    r"""The dual of InvCal, eq:rueping_svm.
+    r"""Structure of the dual of InvCal, eq:rueping_svm, for solvers.
 
     Attributes
     ----------
@@ -256,7 +256,7 @@ class InvCalDual(Structure):
 
 @dataclass(frozen=True, eq=False)
 class RidgeRegression(Structure):
-    r"""A weighted ridge regression of the proportions on the bag means.
+    r"""Structure of a weighted ridge regression of the proportions on the bag means.
 
     Attributes
     ----------
@@ -297,7 +297,7 @@ class RidgeRegression(Structure):
 
 @dataclass(frozen=True, eq=False)
 class SecondMomentFit(Structure):
-    r"""A weighted regression of covariance matrices on numbers, with a semidefinite slope.
+    r"""Structure of a regression of covariance matrices on numbers, with a semidefinite slope.
 
     Attributes
     ----------
@@ -316,7 +316,7 @@ class SecondMomentFit(Structure):
 
 @dataclass(frozen=True, eq=False)
 class LogisticModel(Structure):
-    """The conditional exponential model of MeanMap.
+    """Structure of the conditional exponential model of MeanMap, for solvers.
 
     Attributes
     ----------

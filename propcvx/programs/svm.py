@@ -98,7 +98,7 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
         Variable ``v`` (N,); the weight vector is :math:`w = F^\top v`.  Parameters ``y``,
         ``lower``, ``upper`` (N,), which :func:`svm_dual_parameters` gives for a labeling and C.
         Constraints ``lower``, ``upper`` with duals >= 0, and ``balance``, whose dual is the
-        bias b (with CVXPY's sign, as it is).  Of ``upper`` where :math:`y_i = 1`, and of ``lower``
+        bias b, with CVXPY's sign.  Of ``upper`` where :math:`y_i = 1`, and of ``lower``
         elsewhere, the dual is the slack :math:`\max(0, 1 - y_i f_i)`.  Structure
         :class:`~propcvx.programs.structures.SVMDual`.
 
@@ -338,8 +338,12 @@ def mkl_group(features: Array, labelings: Array, C: Weight) -> Program:
 
     Parameters
     ----------
-    features, labelings, C
-        As in :func:`mkl_epigraph`.
+    features : array of shape (N, r)
+        F, one row per instance.
+    labelings : array of shape (T, N)
+        The labelings :math:`y_t` found so far.
+    C : float or array of shape (N,)
+        Weight of the hinge loss, of each instance where it is an array.
 
     Returns
     -------

@@ -49,7 +49,7 @@ def gap_between(lower: float, upper: float) -> float:
 
 @dataclass(frozen=True)
 class Bounds(Readable):
-    """Bounds on the value of the best feasible labeling.
+    """Lower and upper bound on the value of the best feasible labeling, a result.
 
     A lower bound above the upper bound raises :class:`~propcvx.errors.InconsistentBoundsError`.
 
@@ -60,6 +60,7 @@ class Bounds(Readable):
 
     Examples
     --------
+    >>> from propcvx.relaxation.bounds import Bounds
     >>> print(Bounds(9.9, 10.0))
     The best labeling's value is between 9.9 and 10: a relative gap of 0.01.
     """
@@ -72,7 +73,7 @@ class Bounds(Readable):
 
     @property
     def gap(self) -> float:
-        """Relative gap: 0 means proved optimal, infinity that no lower bound is proved."""
+        """Relative gap, (upper - lower) / upper: 0 is proved optimal, infinity if nothing is."""
         return gap_between(self.lower, self.upper)
 
     def __str__(self) -> str:

@@ -23,7 +23,7 @@ from propcvx.solvers import Solve
 
 @dataclass(eq=False, repr=False)
 class Lifted(Relaxation):
-    r"""The semidefinite relaxation of Xu et al. (2004) with rows for the bags.
+    r"""The semidefinite relaxation of Xu et al. (2004) [1]_ with constraints for the bags.
 
     It solves :func:`propcvx.programs.lifted_svm_dual` at once.  Its lower bound is evaluated from
     the multipliers, so a solver's error only makes it smaller; ``solver_tol=1e-4`` of
@@ -34,6 +34,11 @@ class Lifted(Relaxation):
     max_order : int, default=400
         Largest order of the semidefinite matrix that it solves.  The order is at most the number of
         instances plus the number of features (with a kernel: the rank of the Gram matrix) plus one.
+
+    References
+    ----------
+    .. [1] L. Xu, J. Neufeld, B. Larson and D. Schuurmans. Maximum margin clustering. *Advances in
+       Neural Information Processing Systems 17*, 2004.
 
     Examples
     --------
@@ -112,7 +117,7 @@ class SquareLossResult(RelaxationResult):
 
 @dataclass(eq=False, repr=False)
 class Diffrac(Relaxation):
-    """DIFFRAC (Bach and Harchaoui 2007) with rows for the bags, a semidefinite program.
+    """DIFFRAC (Bach and Harchaoui 2007) with constraints for the bags, a semidefinite program.
 
     It solves :func:`propcvx.programs.diffrac` at once, and its lower bound is evaluated from the
     multipliers.

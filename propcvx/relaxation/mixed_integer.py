@@ -34,9 +34,11 @@ SHORT = 10.0
 class MixedInteger(Relaxation):
     """Exact problem as a mixed-integer program, :func:`propcvx.programs.constrained_psvm`.
 
-    For tens of instances; at the time limit, the result is the interval so far.  It needs SCIP
-    (``pip install pyscipopt``), whose lower bound it uses; with another solver it proves none.  It
-    starts from the labeling of a few alternations, whose value makes its constants tight.
+    For tens of instances; at the time limit, the result is the interval so far.  The default solver
+    is SCIP (``pip install pyscipopt``), whose lower bound it uses.  Another mixed-integer solver,
+    such as ``solver="gurobi"`` of :class:`propcvx.ConvPropSVM`, gives a labeling, and no lower
+    bound.  It starts from the labeling of a few alternations, whose value makes its constants
+    tight.
 
     Parameters
     ----------

@@ -114,12 +114,12 @@ class RelaxationResult(Readable):
         labeling : array of shape (n_instances,)
             Real-valued, as rounded from M.
         C : float or array of shape (n_instances,)
-            Weight of the loss.
+            Weight of the loss, which the hinge loss does not need.
         """
         return np.asarray(features.T @ (self.alpha * labeling))
 
     def upper_bound(self, features: Array, labelings: Array, C: Weight, weights: Array) -> float:
-        """Bound the least value of feasible labelings by this loss from above.
+        """Compute an upper bound on the least value, by this loss, of feasible labelings.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class RelaxationResult(Readable):
         return labeling_upper_bound(features, labelings, C, weights=weights)
 
     def rescale(self, factor: float) -> RelaxationResult:
-        """Multiply all values by a factor, for other units of the features."""
+        """Return a result with values, bounds, alpha and rounds multiplied by a factor."""
 
         def scaled(record: Round) -> Round:
             violation = None if record.violation is None else factor * record.violation
@@ -184,7 +184,10 @@ class Relaxation(BaseEstimator, ABC):
         solve: Solve = Solve(),
         on_round: Callable[[RelaxationResult], None] = lambda result: None,
     ) -> RelaxationResult:
-        r"""Solve the relaxation, in units in which its numbers are near 1.
+        r"""Solve the relaxation.
+
+        Features and C are scaled so that its numbers are near 1; the result is in the units of the
+        arguments.
 
         Parameters
         ----------

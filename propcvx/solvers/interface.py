@@ -54,7 +54,7 @@ SolverNames = SolverName | Sequence[SolverName | tuple[SolverName, Mapping[str, 
 
 @dataclass(frozen=True)
 class Solve:
-    """Settings of a solver, called as ``solve(program)``; every loop receives one.
+    """Settings of a solver, called as ``solve(program)``; every iterative method receives one.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ def solve(
         solvers that can.
     SolverError
         If no solver finds a solution, with name and status: infeasible, unbounded, failed, or a gap
-        above 100 times ``tol`` and above 1%, unless it stopped at a limit of the caller.
+        above both 100 times ``tol`` and 1%, unless it stopped at a limit that the caller set.
 
     Warns
     -----

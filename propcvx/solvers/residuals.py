@@ -49,7 +49,7 @@ class Residuals:
 
     For :math:`\min f(x)` subject to :math:`g(x) \le 0`, :math:`h(x) = 0` and :math:`s(x)` in a cone
     with Lagrangian :math:`\mathcal{L} = f + \lambda^\top g + \nu^\top h - z^\top s` (a maximization
-    is negated first).  All are absolute, in the units of the problem; ``relative`` is not.
+    is negated first).  The first three are absolute, in the units of the problem.
     Violations of cones are CVXPY's: the distance from the cone, and the least eigenvalue of a
     matrix if it is negative.
 
@@ -59,21 +59,24 @@ class Residuals:
         Largest violation of a constraint or of an attribute of a variable (``nonneg``, ``PSD``,
         bounds, ...).  All are infinite outside of the domain of the objective or of a constraint.
     dual_residual : float or None
-        Largest of the violations of dual cones and of a subgradient r of the Lagrangian, which
-        has to be zero: its largest entry or, with kinks, its Euclidean norm.  The best multipliers
-        of attributes, of which CVXPY gives none, are subtracted first.  None for programs with
-        integers, which have no duals.
+        Violation of stationarity (the Lagrangian has the subgradient 0 at x) or of dual cones,
+        the larger of the two.  None for programs with integers, which have no duals.
     duality_gap : float or None
-        :math:`|f(x) - \mathcal{L}(x, \lambda, \nu, z) + e|`, the complementarity error, which is
-        the duality gap up to the dual residual.  Here e is the error of complementarity of the
-        attributes and, with kinks, the error of r as a subgradient: of all r and e, those with the
-        least :math:`R \|r\|_2 + e`, with R about 1% of the length of x.  None for programs with
-        integers.
+        :math:`|f(x) - \mathcal{L}(x, \lambda, \nu, z) + e|`, the error of complementarity, which is
+        the duality gap if the dual residual is 0.  None for programs with integers.
     relative : float
         Largest of the three relative to the data: the primal residual to the largest number in a
         constraint, the gap to the objective, and the dual residual times :math:`\|x\|_2`, its
         part of the gap at that distance, to the objective.  Each divisor is at least 1.  Values up
         to about 1e-6 are usual.
+
+    Notes
+    -----
+    Stationarity is measured by the largest entry of a subgradient r or, if a function has kinks, by
+    its Euclidean norm.  The best multipliers of attributes, of which CVXPY gives none, are
+    subtracted first; e is their error of complementarity.  With kinks r is an
+    :math:`\varepsilon`-subgradient, and e includes :math:`\varepsilon`: of all pairs, the one with
+    the least :math:`R \|r\|_2 + \varepsilon` is taken, with R about 1% of the length of x.
     """
 
     primal_residual: float

@@ -36,8 +36,8 @@ class Solution(Readable):
         In CVXPY's words: "optimal", or "optimal_inaccurate" and "user_limit" if it is usable but
         its tolerance was not reached.
     variables, duals : mappings from name to array
-        Signs of duals are those in the program's docstring.  Those of a cone are a list of arrays;
-        a program with integers has none.
+        Signs of duals are those in the program's docstring.  Those of a second-order or exponential
+        cone are a list of arrays; a program with integers has none.
     value : float
         Objective value of ``variables``, recomputed by propcvx.
     solver : str
@@ -145,9 +145,11 @@ class Solver:
     classes : frozenset of ProblemClass
         Classes of problem that it can solve, for general solvers.
     accepts : callable, optional
-        Whether it supports a structure, for specialized solvers.
+        ``accepts(structure)`` is whether it supports the structure of a program, for specialized
+        solvers; None for general ones.
     known_options : frozenset of str, optional
-        Names of its options, others being refused; None if the solver refuses them itself.
+        Options that a caller may pass besides those of ``options_of``; others raise an
+        ``InputError``.  With None all are passed on, and the solver refuses those that it lacks.
     time_limit : str
         The option for a limit in seconds; empty if there is none, or none is known.
     module : str

@@ -29,6 +29,7 @@ class Separator:
     weights : array of shape (rank,)
         The weights w over the features.
     bias : float
+        The bias b.
     scores : array of shape (n_instances,)
         Scores of the instances, bias included.
     value : float
@@ -38,7 +39,7 @@ class Separator:
     ties : array of shape (n_instances,), optional
         Of instances with equal scores, those with larger ``ties`` are labeled +1 first.
     gap : float
-        Largest excess of the objective over the optimal value for its labeling.
+        Upper bound on the excess of ``value`` over the optimal value for its labeling.
     solver, status : str
         The solver that answered, and its status.
     warm_start : object

@@ -51,12 +51,12 @@ class EigenvalueOracle(BaseOracle):
     column of zeros, and :math:`e_0` the first unit vector.  It is the optimum of the trust-region
     problem over all such y.  The matrix has the rank of
     the features, so a call costs their decomposition.  The labeling is the best one along the
-    eigenvector, raised by :meth:`~.BaseOracle.ascend`.
+    eigenvector, raised by :meth:`~.BaseOracle.ascend`.  ``Cut.bound`` is half of this bound.
 
     Attributes
     ----------
     features, feasible
-        As in every oracle.
+        As in :class:`~propcvx.relaxation.oracles.CoordinateOracle`.
     """
 
     @cached_property
@@ -106,7 +106,7 @@ class SemidefiniteOracle(BaseOracle):
     Attributes
     ----------
     features, feasible
-        As in every oracle.
+        As in :class:`~propcvx.relaxation.oracles.CoordinateOracle`.
     solver : str or sequence
         A solver of semidefinite programs, or several, each with options if need be.
     tol : float

@@ -29,7 +29,7 @@ class ExhaustiveOracle(BaseOracle):
     Attributes
     ----------
     features, feasible
-        As in every oracle.
+        As in :class:`~propcvx.relaxation.oracles.CoordinateOracle`.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class MixedIntegerOracle(BaseOracle):
     Attributes
     ----------
     features, feasible
-        As in every oracle.
+        As in :class:`~propcvx.relaxation.oracles.CoordinateOracle`.
     tol : float
         Relative gap of the solver, SCIP.
     time_limit : float

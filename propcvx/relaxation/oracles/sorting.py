@@ -80,7 +80,9 @@ class CoordinateOracle(BaseOracle):
     r"""Oracle that sorts each bag along each dimension, Equation (19) (Proposition 3).
 
     For each dimension j and each sign it solves :math:`\max_y \pm \sum_i \alpha_i y_i x_i^{(j)}`
-    and takes the best.  A heuristic: violated labelings may remain.
+    and takes the best.  A heuristic: violated labelings may remain.  ``oracle(alpha)`` returns a
+    :class:`Cut`.  As ``CuttingPlanes(oracle=)`` pass ``CoordinateOracle.on_features`` or its name
+    ``"coordinate_features"``; the name ``"coordinate"`` is :class:`AxesOracle`.
 
     Attributes
     ----------
@@ -129,7 +131,7 @@ class AxesOracle(BaseOracle):
     Attributes
     ----------
     features, feasible
-        As in every oracle.
+        As in :class:`CoordinateOracle`.
     variance : float
         The fraction of the features' variance that the axes keep.
     exact_order : int
@@ -155,12 +157,12 @@ class AxesOracle(BaseOracle):
 
 @dataclass(frozen=True)
 class AscentOracle(BaseOracle):
-    """Oracle that raises the labeling along the leading axes by :meth:`ascend`: never worse.
+    """Oracle that raises the labeling of :class:`AxesOracle` by :meth:`ascend`.
 
     Attributes
     ----------
     features, feasible
-        As in every oracle.
+        As in :class:`CoordinateOracle`.
     """
 
     @cached_property
@@ -184,7 +186,7 @@ class RandomDirectionsOracle(BaseOracle):
     Attributes
     ----------
     features, feasible
-        As in every oracle.
+        As in :class:`CoordinateOracle`.
     n_directions : int
         The number of directions.
     n_cuts : int
