@@ -1,7 +1,6 @@
 """The tables of the pages of docs/results: of comparisons that are kept beside them."""
 
 import json
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +56,7 @@ def bounds_over_time(comparisons):
     columns = min(2, len(comparisons))
     all_rows = [row for _, rows in comparisons for row in rows]
     styles = series_of([row["kind"] for row in all_rows if _rises(row)])
-    lines = max(1, ceil(len(styles) / (columns + 1)))
-    margins = (0.3, 0.7 + 0.2 * lines)
-    figure, panels = figure_of_panels(len(comparisons), columns, (3.6, 2.2), margins)
+    figure, panels = figure_of_panels(len(comparisons), columns, (3.6, 2.6))
     for ax, (heading, rows) in zip(panels, comparisons, strict=True):
         for row in filter(_rises, rows):
             rises = [rise for rise in row["history"] if rise[1] > 0.0]
