@@ -65,7 +65,9 @@ def alternate(
     problem : PropSVM
         The problem, whose labeling step is exact.
     svm_step : callable
-        ``svm_step(labeling, C, after) -> Separator``, see :class:`propcvx.svm.step.SVMStep`.
+        ``svm_step(labeling, C, previous) -> Separator``, such as a
+        :class:`propcvx.svm.step.SVMStep`; ``previous`` is the separator that led to the labeling,
+        or None at the start.
     labeling : array of shape (n_instances,)
         The labeling to start from, entries -1 and +1.
     schedule : sequence of float

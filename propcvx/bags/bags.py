@@ -65,7 +65,8 @@ class Bags:
     codes : int array of shape (n_bags,)
         The bag's field ``bag`` in the target: its position among the sorted ids.
     ids : sequence of hashable, optional
-        The sorted ids, if the target still carries them; for messages only.
+        The sorted ids, if the target still carries them, for messages and as keys of parameters
+        of each bag; without them :attr:`codes` are the keys.
     class_names : sequence of hashable
         The names of the classes of a table; for messages only.
     weights : float array of shape (n_instances,), optional
@@ -475,7 +476,8 @@ def sampling_epsilon(y: NDArray[np.void], level: float = 0.95) -> dict[Hashable,
     Returns
     -------
     dict
-        Tolerances keyed by bag id, to pass as ``epsilon``.  At most 1, which is the tolerance of a
+        Tolerances keyed by bag id, to pass as ``epsilon`` (of InvCal: with ``scaled_epsilon``).
+        At most 1, which is the tolerance of a
         bag without a proportion.
 
     Examples

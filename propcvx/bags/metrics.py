@@ -115,7 +115,8 @@ def bag_r2_score(y_true: NDArray[np.void], y_proba: ArrayLike) -> float:
         Made by :func:`propcvx.bag_target`.
     y_proba : array of shape (n_instances,), or (n_instances, n_classes)
         Probability of +1 of each instance, ``predict_proba(X)[:, 1]``; with a target from a table,
-        of each class, or of the second of two.
+        of each class, or of the second of two.  With several classes the two sums are also over
+        the classes.
 
     Returns
     -------
@@ -192,8 +193,9 @@ def bag_deviance(y_true: NDArray[np.void], y_proba: ArrayLike) -> float:
         \frac2N \sum_k n_k \Bigl(p_k \log \frac{p_k}{q_k}
         + (1 - p_k) \log \frac{1 - p_k}{1 - q_k}\Bigr)
 
-    with :math:`q_k` the mean of the probabilities in bag k, and the sum over all classes if there
-    are several.  Unlike :func:`bag_r2_score`, it is also defined for bags of equal proportions.
+    with :math:`q_k` the mean of the probabilities in bag k.  With several classes c the bracket is
+    :math:`\sum_c p_{kc} \log(p_{kc} / q_{kc})`.  Unlike :func:`bag_r2_score`, it is also defined
+    for bags of equal proportions.
 
     Parameters
     ----------

@@ -46,6 +46,9 @@ class Event:
 class NodeRecord:
     """Outcome of a node of the branch-and-bound tree.
 
+    A block is a bag, several bags merged, or a part of a large bag.  At a node each block has a set
+    of possible labelings.
+
     Attributes
     ----------
     index, parent : int
@@ -55,10 +58,11 @@ class NodeRecord:
     lower : float
         A lower bound on the values of the labelings of the node.
     status : str
-        ``"branched"``, ``"closed"``, ``"listed"`` if one block is left, so that the value of each
-        of its labelings is known, or ``"open"`` if it was not needed any more.
+        ``"branched"`` into two children, ``"closed"`` by its bound, ``"listed"`` if one block is
+        left, so that the value of each of its labelings is known, or ``"open"`` if it was not
+        needed any more.
     sizes : tuple of int
-        Number of labelings that are left of each block.
+        Number of possible labelings of each block.
     seconds : float
         Since the start.
     """
@@ -74,7 +78,7 @@ class NodeRecord:
 
 @dataclass(eq=False)
 class Interval:
-    """Interval around the optimal value that bounds and searches narrow (state of ``certify``).
+    """Interval around the optimal value that bounds and searches narrow: the state of ``certify``.
 
     Attributes
     ----------

@@ -389,9 +389,10 @@ NATURAL_SETS = MappingProxyType({row.item: row for row in _ROWS})
 def natural_bags(name: str, *, data_home: Any = None, download: bool = True) -> BaggedData:
     """Load real data in bags that are groups of the data, such as communes, schools or states.
 
-    Rows without a label or a bag are dropped, and columns of words with more than 25 values.  A
-    column of words becomes a column for each value but the first, and a missing number is replaced
-    by the mean of its column.  Every column is then scaled to mean 0 and variance 1.
+    Rows without a label or a bag are dropped, and so are text columns with more than 25 values.
+    Other text columns become one indicator column for each value except the first, and a missing
+    number is replaced by the mean of its column.  Every column is then scaled to mean 0 and
+    variance 1.
 
     Parameters
     ----------

@@ -153,8 +153,8 @@ class AggregateLogisticRegression(OneProgramClassifier):
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias.
     classes_ : array of shape (n_classes,)
-        The classes: ``[-1, 1]`` if each bag has one proportion, otherwise the sorted names, of
-        which the last of two is positive.
+        After a fit to labels the sorted labels; after a fit to bags ``[-1, 1]``, or with a table
+        the sorted names of its classes.  The last of two is positive.
 
     See Also
     --------

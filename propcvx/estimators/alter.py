@@ -91,7 +91,7 @@ class AlterPropSVM(BagClassifier):
           proportion in every bag.
         - An array: a labeling of -1 and +1, in which known labels take precedence.
     n_init : int, default=10
-        Number of random labelings, if a name in ``init`` has some.
+        Number of random labelings of ``"random"`` and ``"mixed"``; other starts ignore it.
     annealing : bool or "auto", default="auto"
         ``True``: C* rises from 1e-5 C to C, except in starts from the two methods of ``"mixed"``.
         ``False``: C* is C from the beginning.  ``"auto"`` anneals random labelings only, because
@@ -112,8 +112,9 @@ class AlterPropSVM(BagClassifier):
         each row of X if it has weights.
     bag_weights : "size", "uniform", array of shape (n_bags,), dict or Series, default="size"
         Factor of C_p for each bag: its number of instances (as in the authors' program), 1 (as in
-        the paper), or as given.  With 1, a wrong count by one label costs C_p / 64 in a bag of 64,
-        so the proportions of large bags are ignored unless C_p is large.
+        the paper), or an array in the order of the sorted ids or a dict or Series by id.  With 1, a
+        wrong count by one label costs C_p / 64 in a bag of 64, so the proportions of large bags are
+        ignored unless C_p is large.
     tol : float, default=1e-4
         The rounds at one C* end when the objective decreases by less than ``tol`` times the larger
         of C and the objective.  Larger values end sooner.
@@ -168,8 +169,8 @@ class AlterPropSVM(BagClassifier):
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias of the scores.
     classes_ : array of shape (n_classes,)
-        The classes: ``[-1, 1]`` if each bag has one proportion, otherwise the sorted names, of
-        which the last of two is positive.
+        After a fit to labels the sorted labels; after a fit to bags ``[-1, 1]``, or with a table
+        the sorted names of its classes.  The last of two is positive.
 
     See Also
     --------

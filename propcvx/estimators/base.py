@@ -46,8 +46,9 @@ def _knows_bags(estimator: BagClassifier) -> bool:
 class BagClassifier(ClassifierMixin, KernelMethod, ABC):
     """Base of the estimators; a subclass implements ``_run(feature_map, bags)``.
 
-    The fields are the parameters.  The dataclass generates the ``__init__`` that scikit-learn
-    requires, which stores its arguments and does nothing else.
+    It gets the FeatureMap of X and the Bags of y, and returns a
+    :class:`~propcvx.history.FitResult`.  The fields are the parameters.  The dataclass generates
+    the ``__init__`` that scikit-learn requires, which stores its arguments and does nothing else.
     """
 
     _: KW_ONLY
@@ -233,6 +234,7 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         Parameters
         ----------
         X : array of shape (n_instances, n_features)
+            Instances; their Gram matrix with the training instances for ``kernel="precomputed"``.
 
         Returns
         -------

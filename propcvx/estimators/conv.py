@@ -41,14 +41,13 @@ class ConvPropSVM(BagClassifier):
     master (multiple kernel learning over the labelings found so far, eq:convex_3) and an oracle for
     violated labelings (eq:concave) take turns; the rank-one labeling of M gives the classifier.
 
-    By default there is one cut, and so one labeling: the classifier is its SVM.  It begins as the
-    feasible labeling whose two classes are farthest apart along a principal axis of the data,
-    mostly the axis of most variance; then labels change while the violation of the relaxation
-    increases.  The proportions determine where
-    each bag is divided along the axis, but not the axis: if the classes differ in another
-    direction, use another method.  More cuts solve the relaxation better, but classify worse:
-    accuracy was 83.2% with one cut and 72.3% with ten (heart, vote and australian, bags of 8, 32
-    and 64, majority class 58%).
+    By default there is one cut, and so one labeling: the classifier is its SVM.  The labeling
+    begins as the feasible one whose two classes are farthest apart along a principal axis of the
+    data, mostly the axis of most variance; then labels change while the violation of the relaxation
+    increases.  The proportions determine where each bag is divided along the axis, but not the
+    axis: if the classes differ in another direction, use another method.  More cuts solve the
+    relaxation better, but classify worse: accuracy was 83.2% with one cut and 72.3% with ten
+    (heart, vote and australian, bags of 8, 32 and 64, majority class 58%).
 
     A ``sample_weight`` :math:`c_i` multiplies the loss of instance i: :math:`\alpha_i \le C c_i`.
     The mean that ``intercept="center"`` subtracts is weighted; the number of positives in a bag
@@ -150,15 +149,15 @@ class ConvPropSVM(BagClassifier):
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         The bias that follows from ``intercept`` and ``fit_intercept``.
     classes_ : array of shape (n_classes,)
-        The classes: ``[-1, 1]`` if each bag has one proportion, otherwise the sorted names, of
-        which the last of two is positive.
+        After a fit to labels the sorted labels; after a fit to bags ``[-1, 1]``, or with a table
+        the sorted names of its classes.  The last of two is positive.
 
     See Also
     --------
     propcvx.AlterPropSVM : Classify more accurately on most data.
     propcvx.CuttingPlanes : Choose the oracle and the number of cuts.
     propcvx.certify : Bound the value of the best labeling.
-    propcvx.estimators.paper_conv_psvm : Use the settings of the paper.
+    propcvx.estimators.paper_conv_psvm : Use the settings of the paper's experiments.
 
     References
     ----------
@@ -256,7 +255,7 @@ class ConvPropSVM(BagClassifier):
 
 
 def paper_conv_psvm(**parameters: Any) -> ConvPropSVM:
-    """Return conv-pSVM with the settings of the experiments: one cut by the paper's oracle.
+    """Return conv-pSVM with the settings of the paper's experiments: one cut by its oracle.
 
     The settings are C = 1, centered features, ``CuttingPlanes(oracle="coordinate", max_cuts=1)``
     (Equation (19), eq:inf) and ``fit_intercept=False``.  Algorithm 2 itself adds cuts until the

@@ -83,7 +83,7 @@ class FitCheck:
         """Whether always predicting the majority class is expected to be more accurate.
 
         That is, by more than 0.01, with at least 20 bags.  False if no instance is predicted to be
-        of the minority class.  False proves nothing.
+        of the minority class.  False does not show that the fit is good.
         """
         is_below = self.expected_accuracy < self.majority_accuracy - BELOW_MAJORITY
         return is_below and self.n_bags >= ENOUGH_BAGS and self.minority_fraction > 0.0

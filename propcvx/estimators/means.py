@@ -122,7 +122,8 @@ class MeanMap(BagMeanClassifier):
     fit_intercept : bool, default=True
         Whether there is an (unregularized) bias.
     bag_weights : "uniform", "size", array of shape (n_bags,), dict or Series, default="uniform"
-        Weights of the bags in the least squares: equal, by number of instances, or as given.
+        Weights of the bags in the least squares: equal, by number of instances, or an array
+        in the order of the sorted ids, or a dict or Series by id.
         Labels known inside a bag are singleton bags, and divide its weight with the rest by number
         of instances.
     kernel : str or callable, default="linear"
@@ -174,8 +175,8 @@ class MeanMap(BagMeanClassifier):
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias.
     classes_ : array of shape (n_classes,)
-        The classes: ``[-1, 1]`` if each bag has one proportion, otherwise the sorted names, of
-        which the last of two is positive.
+        After a fit to labels the sorted labels; after a fit to bags ``[-1, 1]``, or with a table
+        the sorted names of its classes.  The last of two is positive.
 
     See Also
     --------
@@ -278,9 +279,10 @@ class InvCal(BagMeanClassifier):
     ----------
     C_p : float or "scale", default="scale"
         Weight of the loss of a bag.  Larger values fit the proportions more closely and regularize
-        less.  ``"scale"`` is :math:`1 / (2 s^2)`, with :math:`s^2` the total variance of the means
-        of the bags in the features of the kernel: the mean over all instances of the squared
-        distance of the mean of their bag from the overall mean, times the bag's weight.
+        less.  ``"scale"`` is :math:`1 / (2 s^2)`, with
+        :math:`s^2 = \frac1N \sum_k n_k \omega_k \|m_k - \bar m\|^2` the total variance of the bag
+        means in the features of the kernel, :math:`\omega_k` the ``bag_weights`` and
+        :math:`\bar m` the mean of all instances.
     epsilon : float, "sampling", array of shape (n_bags,), dict or Series, default=0.0
         Tolerance within which a bag has no loss, >= 0: in units of the score (the logit), or of
         the proportion with ``scaled_epsilon``.  One for all bags, an array in the order of the
@@ -291,7 +293,8 @@ class InvCal(BagMeanClassifier):
     scaled_epsilon : bool, default=False
         Divide epsilon by :math:`p_k (1 - p_k)`, so that it is in units of the proportion.
     bag_weights : "uniform", "size", array of shape (n_bags,), dict or Series, default="uniform"
-        Factor of C_p for each bag: 1 (the paper), the bag's number of instances, or as given.
+        Factor of C_p for each bag: 1 (the paper), the bag's number of instances, or an array in
+        the order of the sorted ids, or a dict or Series by id.
         Labels known inside a bag are singleton bags, and divide its weight with the rest by number
         of instances.
     kernel : str or callable, default="linear"
@@ -335,8 +338,8 @@ class InvCal(BagMeanClassifier):
     intercept_ : array of shape (1,), with more than two classes (n_classes,)
         Bias; where an interval of them is optimal, its middle.
     classes_ : array of shape (n_classes,)
-        The classes: ``[-1, 1]`` if each bag has one proportion, otherwise the sorted names, of
-        which the last of two is positive.
+        After a fit to labels the sorted labels; after a fit to bags ``[-1, 1]``, or with a table
+        the sorted names of its classes.  The last of two is positive.
 
     See Also
     --------

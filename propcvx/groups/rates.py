@@ -87,7 +87,7 @@ class GroupRates(Readable):
         pandas Series
             ``lower_bound`` and ``upper_bound`` of the difference, which need not be sharp;
             ``estimate``; ``ci_low`` and ``ci_high``, quantiles of the differences of the draws;
-            and ``true``.  Those of which ``groups`` has the column.
+            and ``true``.  Entries whose column ``groups`` lacks are omitted.
 
         Raises
         ------

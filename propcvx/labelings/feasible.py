@@ -128,7 +128,7 @@ def random_labeling(bags: Bags, random: np.random.RandomState) -> Array:
 class FeasibleLabelings:
     r"""The set :math:`\mathcal{Y} = \{y \mid |\tilde p_k(y) - p_k| \le \epsilon\}`, Equation (9).
 
-    As a loss of the proportions it is Equation (10).
+    The condition holds for every bag k.  As a loss of the proportions it is Equation (10).
 
     Attributes
     ----------
@@ -172,7 +172,8 @@ class FeasibleLabelings:
     def best(self, scores: Array) -> Array:
         r"""Solve :math:`\max_{y \in \mathcal{Y}} \sum_i s_i y_i` by sorting.
 
-        Each bag is Equation (21); a column per dimension and sign is Proposition 3.
+        For each bag this is Equation (21); with a column for each dimension and sign it is the
+        search of Proposition 3.
 
         Parameters
         ----------

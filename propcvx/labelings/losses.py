@@ -82,7 +82,7 @@ class InstanceLoss:
     Attributes
     ----------
     name : str
-        Its name in ``INSTANCE_LOSSES``.
+        Name in print and messages.
     margin_loss : callable
         The function h on NumPy arrays.
     expression : callable
@@ -97,6 +97,14 @@ class InstanceLoss:
     InputError
         If h is not finite and convex on [-10, 10], its two forms are not the same function, gain is
         another one, or weights are negative, not finite or all 0.
+
+    Examples
+    --------
+    >>> import cvxpy as cp
+    >>> import numpy as np
+    >>> from propcvx.labelings.losses import InstanceLoss
+    >>> InstanceLoss("exponential", lambda m: np.exp(-m), lambda m: cp.exp(-m)).evaluate(1.0, 0.0)
+    1.0
     """
 
     name: str
@@ -281,7 +289,7 @@ class ProportionLoss:
     Attributes
     ----------
     name : str
-        Its name in ``PROPORTION_LOSSES``.
+        Name in print and messages.
     evaluate : callable
         The function h on NumPy arrays.
     expression : callable
@@ -336,13 +344,13 @@ class ProportionLoss:
         return self.of_differences(bags, bags.gaps(counts, rows), rows)
 
     def of_differences(self, bags: Bags, gaps: Array, rows: Any = slice(None)) -> Array:
-        r"""Compute the loss of each :math:`\tilde p_k - p_k`, with bags ``rows`` as last axis."""
+        r"""Compute the loss of each :math:`\tilde p_k - p_k` in an array with bags as last axis."""
         if self.dead_zone is not None:
             gaps = np.maximum(0.0, np.abs(gaps) - bags.epsilons(self.dead_zone)[rows])
         return self.evaluate(gaps)
 
     def of_gaps(self, bags: Bags, gaps: cp.Expression) -> cp.Expression:
-        r"""Express the loss of each bag in its :math:`\tilde p_k - p_k`."""
+        r"""Build the CVXPY expression of the loss of each bag from :math:`\tilde p_k - p_k`."""
         if self.dead_zone is not None:
             widths = cp.Constant(bags.epsilons(self.dead_zone), name="epsilon")
             gaps = cp.pos(cp.abs(gaps) - widths)

@@ -374,7 +374,7 @@ def second_moments(covariances: Array, between: Array, weights: Array) -> Progra
     discriminant.
 
     In the objective the :math:`S_g` stand below each other in S, unit matrices in I, and
-    :math:`d_g` times these in D.
+    :math:`d_g` times these in D; ``root`` has :math:`\sqrt{\omega_g}`.
 
     Parameters
     ----------

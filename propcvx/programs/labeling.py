@@ -248,18 +248,18 @@ def group_count(
 
         \min_t \; c^\top t \quad \text{s.t.} \quad l \le B t \le u, \quad f \le t \le n
 
-    Instances of the same group in the same bags form one cell a, and :math:`t_a` is the number
-    of positives of cell a.  With :math:`c_a = 1` for the sorts inside the group the optimal value
-    is the least number, and with -1 it is minus the largest.  The value is the sum over bags of the
-    bounds of Duncan and Davis (1953), :math:`\max(0, l_k - (n_k - n_{gk}))` and
-    :math:`\min(n_{gk}, u_k)`.
+    Instances of the same group in the same bags form one cell a, and :math:`t_a` is the number of
+    positives of cell a.  With :math:`c_a = 1` for the cells of the group and 0 for others, the
+    optimal value is the least number; with -1 in place of 1 it is minus the largest.  The value is
+    the sum over bags of the bounds of Duncan and Davis (1953), :math:`\min(n_{gk}, u_k)`
+    and :math:`\max(0, l_k - (n_k - n_{gk}))`.
 
     Parameters
     ----------
     membership : sparse array of shape (K, A)
-        B: 1 where the instances of a sort are in a bag.
+        B: 1 where the instances of a cell are in a bag.
     fewest, most : arrays of shape (A,)
-        f and n: known positives of each sort, and its instances that are not known negatives.
+        f and n: known positives of each cell, and its instances that are not known negatives.
     lower, upper : arrays of shape (K,)
         l and u: range of the number of positives in each bag.
 

@@ -25,11 +25,14 @@ from propcvx.programs.program import Program, build, weighted_sum
 class Lifting:
     r"""Linear constraints on :math:`x = (1, y)` for the feasible labelings y.
 
+    With the matrix X that relaxes :math:`x x^\top`, see :func:`lifted_svm`.
+
     Attributes
     ----------
     span : sparse array of shape (N + 1, m)
         W, whose m orthonormal columns span the x with :math:`\mathbf{1}_k^\top y = s_k` for every
-        bag whose count is exact and :math:`y_i` the known label, so that :math:`X = W U W^\top`.
+        bag whose count is exact and :math:`y_i` the known label, so that :math:`X = W U W^\top`
+        with :math:`U \succeq 0`.
     ranges : sparse array of shape (R, N + 1)
         G of R rows, with :math:`G x \ge 0`: the least and the largest sum of every other bag that
         its counts allow, without the constraints that follow from :math:`|y_i| \le 1`.
@@ -163,7 +166,8 @@ def lifted_svm_dual(features: Array, feasible: FeasibleLabelings, C: Weight) -> 
         \begin{pmatrix} W^\top (\operatorname{diag} \lambda - \tfrac12 (G^\top P H + H^\top P^\top
         G)) W & W_1^\top \operatorname{diag}(\alpha) F \\ \cdot & I \end{pmatrix} \succeq 0
 
-    with :math:`W_1` the rows of W of the instances.
+    with W, G, H, U and m as in :func:`lifted_svm`, and :math:`W_1` the rows of W of the instances;
+    ``diagonal`` is :math:`\lambda` and ``products`` is P.
 
     Parameters
     ----------

@@ -44,7 +44,8 @@ def psvm(
     constants :math:`M_i` cut off no optimal solution: with V a value that is attained,
     :math:`\|w\| \le \sqrt{2 V}` at an optimum, some optimal bias has
     :math:`|b| \le 1 + \max_i |w^\top F_i|`, and :math:`M_i \ge 1 + |f_i|`.  For the optimal
-    labels, w = 0 and b = 0 cost only :math:`\sum_i C_i` in addition to the proportion losses.
+    labels, w = 0 and b = 0 cost only :math:`\sum_i C_i` in addition to the proportion losses, so
+    that :math:`V = \sum_i C_i` is valid, too.
 
     A solver with the tolerance :math:`\delta` for constraints may make each slack :math:`\delta`
     too small, so its value may be too small by :math:`\delta \sum_i C_i`: by a thousandth of V from
@@ -84,8 +85,8 @@ def psvm(
     -----
     IllPosedWarning
         If :math:`\sum_i C_i` is so large that a solver's value may be too small by more than a
-        thousandth of V, which is a larger part of the optimal value if V is above it.  Without
-        ``value``, it is compared with the reciprocal mean square of the features' norms.
+        thousandth of V or, without ``value``, of the reciprocal mean square of the features'
+        norms.
 
     Examples
     --------
@@ -191,8 +192,9 @@ def constrained_psvm(
     -------
     Program
         Variables ``z``, ``w`` (r,), ``xi`` (N,).  Constraints ``positive``, ``negative``,
-        ``slack``, ``lower``, ``upper``, ``known`` and, without integers, ``least`` and ``most``:
-        then the duals of the first two are the parts of :math:`\alpha_i` of either label.
+        ``slack``, ``lower``, ``upper``, ``known`` and, without integers, ``least`` (0 <= z) and
+        ``most`` (z <= 1): then the duals of ``positive`` and ``negative`` add up to
+        :math:`\alpha_i`.
 
     Examples
     --------

@@ -97,8 +97,8 @@ def svm_dual(features: Array, *, bias: bool = True) -> Program:
     Program
         Variable ``v`` (N,); the weight vector is :math:`w = F^\top v`.  Parameters ``y``,
         ``lower``, ``upper`` (N,), which :func:`svm_dual_parameters` gives for a labeling and C.
-        Constraints ``lower``, ``upper`` with duals >= 0, and ``balance``, whose dual is the
-        bias b, with CVXPY's sign.  Of ``upper`` where :math:`y_i = 1`, and of ``lower``
+        Constraints ``lower``, ``upper`` with duals >= 0, and ``balance``, whose dual value is
+        the bias b.  Of ``upper`` where :math:`y_i = 1`, and of ``lower``
         elsewhere, the dual is the slack :math:`\max(0, 1 - y_i f_i)`.  Structure
         :class:`~propcvx.programs.structures.SVMDual`.
 

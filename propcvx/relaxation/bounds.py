@@ -49,14 +49,14 @@ def gap_between(lower: float, upper: float) -> float:
 
 @dataclass(frozen=True)
 class Bounds(Readable):
-    """Lower and upper bound on the value of the best feasible labeling, a result.
+    """Lower and upper bound on the value of the best feasible labeling.
 
     A lower bound above the upper bound raises :class:`~propcvx.errors.InconsistentBoundsError`.
 
     Attributes
     ----------
     lower, upper : float
-        Bounds on the optimal value; the labeling in question attains ``upper``.
+        Bounds on the optimal value; ``upper`` is the value of the best labeling that was found.
 
     Examples
     --------

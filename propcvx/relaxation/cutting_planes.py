@@ -42,8 +42,9 @@ class CuttingPlanes(Relaxation):
 
         - Heuristics without a bound: ``"coordinate"`` (the paper's, along the axes that keep 90% of
           the variance), ``"coordinate_features"`` (along the features themselves), ``"ascent"``
-          (the paper's, improved by a few more sorts), ``"random_directions"``, and ``"several"``
-          (five cuts in each round).
+          (the paper's, improved by a few more sorts), ``"random_directions"`` (the best
+          of 100 random directions), and ``"several"`` (the five best of these, all added in one
+          round).
         - Heuristics with a bound on the violation: ``"eigenvalue"`` and ``"semidefinite"``.
         - Exact: ``"exhaustive"`` (up to a million labelings), ``"sweep"`` (two features) and
           ``"mixed_integer"`` (SCIP).

@@ -23,7 +23,9 @@ from propcvx.solvers import Solve
 
 @dataclass(eq=False, repr=False)
 class Lifted(Relaxation):
-    r"""The semidefinite relaxation of Xu et al. (2004) [1]_ with constraints for the bags.
+    r"""The semidefinite relaxation of Xu et al. (2004) with constraints for the bags.
+
+    The relaxation is by Xu et al. [1]_.
 
     It solves :func:`propcvx.programs.lifted_svm_dual` at once.  Its lower bound is evaluated from
     the multipliers, so a solver's error only makes it smaller; ``solver_tol=1e-4`` of
@@ -117,10 +119,11 @@ class SquareLossResult(RelaxationResult):
 
 @dataclass(eq=False, repr=False)
 class Diffrac(Relaxation):
-    """DIFFRAC (Bach and Harchaoui 2007) with constraints for the bags, a semidefinite program.
+    r"""DIFFRAC (Bach and Harchaoui 2007) with constraints for the bags, a semidefinite program.
 
     It solves :func:`propcvx.programs.diffrac` at once, and its lower bound is evaluated from the
-    multipliers.
+    multipliers.  C weighs the square loss :math:`(y_i - w^\top F_i)^2`; the result is a
+    :class:`~propcvx.relaxation.SquareLossResult`.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class RelaxationResult(Readable):
     weights : array of shape (n_vectors,)
         :math:`\mu_t \ge 0`.
     alpha : array of shape (n_instances,)
-        Dual variables of the hinge losses, in [0, C_i].
+        Dual variables of the hinge losses, in [0, C_i] with C_i the weight of instance i.
     labelings : array of shape (n_labelings, n_instances)
         The feasible labelings that were found.
     history : History
@@ -58,7 +58,8 @@ class RelaxationResult(Readable):
     feasible labeling has :math:`1_k^\top y = s_k`, so a mixture of labelings has
     :math:`M 1_k = s_k \bar y` with the mean labeling :math:`\bar y = \sum_t \mu_t y_t`.
 
-    - The mean labeling has all proportions.  Any :math:`s_k \ne 0` gives it, with its sign.
+    - The mean labeling has all proportions.  For any k with :math:`s_k \ne 0` it is
+      :math:`M 1_k / s_k`, with its sign.
     - The leading eigenvector u has :math:`1_k^\top u = c\, s_k` with one c for all bags: M maps
       :math:`\sum_k x_k 1_k` to 0 if :math:`\sum_k x_k s_k = 0`, and u is orthogonal to it.
 
@@ -173,7 +174,11 @@ Rounds = Iterator[RelaxationResult]
 
 
 class Relaxation(BaseEstimator, ABC):
-    """Base of the package's relaxations: a subclass yields the result of each round."""
+    """Base of relaxations: a subclass implements ``_relax(features, feasible, C, solve)``.
+
+    That is a generator of the result of each round, which :meth:`relax` runs in scaled units.
+    Without this base, any object with a method ``relax`` of the same arguments serves, too.
+    """
 
     def relax(
         self,
@@ -186,8 +191,8 @@ class Relaxation(BaseEstimator, ABC):
     ) -> RelaxationResult:
         r"""Solve the relaxation.
 
-        Features and C are scaled so that its numbers are near 1; the result is in the units of the
-        arguments.
+        Features and C are scaled so that the numbers of the program are near 1; the result is in
+        the units of the arguments.
 
         Parameters
         ----------

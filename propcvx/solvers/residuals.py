@@ -47,11 +47,12 @@ Terms = Sequence[tuple[Array, Any]]
 class Residuals:
     r"""Errors of a primal and a dual solution, recomputed from the problem.
 
-    For :math:`\min f(x)` subject to :math:`g(x) \le 0`, :math:`h(x) = 0` and :math:`s(x)` in a cone
-    with Lagrangian :math:`\mathcal{L} = f + \lambda^\top g + \nu^\top h - z^\top s` (a maximization
-    is negated first).  The first three are absolute, in the units of the problem.
-    Violations of cones are CVXPY's: the distance from the cone, and the least eigenvalue of a
-    matrix if it is negative.
+    The problem is written as :math:`\min f(x)` subject to :math:`g(x) \le 0`, :math:`h(x) = 0` and
+    :math:`s(x)` in a cone with Lagrangian 
+    :math:`\mathcal{L} = f + \lambda^\top g + \nu^\top h - z^\top s` (a maximization is negated
+    first).  All except ``relative`` are absolute, in the units
+    of the problem.  Violations of cones are CVXPY's: the distance from the cone, and the least
+    eigenvalue of a matrix if it is negative.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class Residuals:
         the larger of the two.  None for programs with integers, which have no duals.
     duality_gap : float or None
         :math:`|f(x) - \mathcal{L}(x, \lambda, \nu, z) + e|`, the error of complementarity, which is
-        the duality gap if the dual residual is 0.  None for programs with integers.
+        the duality gap if the dual residual is 0 (e: see Notes).  None for programs with integers.
     relative : float
         Largest of the three relative to the data: the primal residual to the largest number in a
         constraint, the gap to the objective, and the dual residual times :math:`\|x\|_2`, its

@@ -177,13 +177,24 @@ FEW_FEATURES = 0.1
 def choose_solvers(program: Program) -> tuple[str, ...]:
     """Return names of solvers for a program, to be called in turn if one fails or stops early.
 
-    Up to 1,000 rows and 64 columns (``TEACHING_SIZE``), an SVM, a logistic model, a ridge
-    regression and a master of one cut are solved through CVXPY, and solvers for their structure are
-    last in the list.  For larger programs they are first.  So is the solver for InvCal with more
-    than 1,000 bags and at most a tenth as many features.  Other
-    specialized solvers are the first at any size: the master of several cuts is a new program at
-    every cut, which takes longer to compile than to solve, and a ridge of 0 needs the solution of
-    least norm.  Solvers that are not installed are omitted.  If none is installed, all are named.
+    - An SVM, a logistic model, a ridge regression or a master of one cut is solved through CVXPY up
+      to 1,000 rows and 64 columns (``TEACHING_SIZE``), and the solver for its structure is last.
+      Above this size it is first.
+    - InvCal: the specialized solver is first with more than 1,000 bags and at most a tenth as many
+      features.
+    - Other specialized solvers are first at any size.  The master of several cuts is a new program
+      at every cut, which takes longer to compile than to solve; a ridge of 0 needs the solution of
+      least norm.
+
+    Solvers that are not installed are omitted.  If none is installed, all are named.
+
+    Parameters
+    ----------
+    program : Program
+
+    Returns
+    -------
+    tuple of str
 
     Examples
     --------

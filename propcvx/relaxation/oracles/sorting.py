@@ -135,8 +135,8 @@ class AxesOracle(BaseOracle):
     variance : float
         The fraction of the features' variance that the axes keep.
     exact_order : int
-        Order of the smaller Gram matrix up to which all axes are computed, in the time of its cube.
-        Beyond it, the ``MAX_AXES`` leading axes are.
+        Order of the smaller Gram matrix up to which all axes are computed, in time proportional to
+        its cube.  Above it, only the 64 leading axes (``MAX_AXES``) are computed.
     """
 
     variance: float = 0.9
