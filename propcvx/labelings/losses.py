@@ -103,8 +103,9 @@ class InstanceLoss:
     >>> import cvxpy as cp
     >>> import numpy as np
     >>> from propcvx.labelings.losses import InstanceLoss
-    >>> InstanceLoss("exponential", lambda m: np.exp(-m), lambda m: cp.exp(-m)).evaluate(1.0, 0.0)
-    1.0
+    >>> loss = InstanceLoss("exponential", lambda m: np.exp(-m), lambda m: cp.exp(-m))
+    >>> loss.evaluate(1.0, np.array([0.0, 1.0])).round(3)
+    array([1.   , 0.368])
     """
 
     name: str

@@ -48,7 +48,7 @@ class Residuals:
     r"""Errors of a primal and a dual solution, recomputed from the problem.
 
     The problem is written as :math:`\min f(x)` subject to :math:`g(x) \le 0`, :math:`h(x) = 0` and
-    :math:`s(x)` in a cone with Lagrangian 
+    :math:`s(x)` in a cone with Lagrangian
     :math:`\mathcal{L} = f + \lambda^\top g + \nu^\top h - z^\top s` (a maximization is negated
     first).  All except ``relative`` are absolute, in the units
     of the problem.  Violations of cones are CVXPY's: the distance from the cone, and the least
