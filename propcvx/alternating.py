@@ -56,9 +56,10 @@ def alternate(
     tol: float = 1e-4,
     max_iter: int = 100,
 ) -> Iterator[FitResult]:
-    r"""Run Algorithm 1 from one labeling, round by round; :func:`descent` returns its result.
+    r"""Run Algorithm 1 from one labeling, and yield the result after each round.
 
-    A pure function: the same arguments give the same rounds, wherever they are computed.
+    :func:`propcvx.alternating.descent` runs it to the end.  A pure function: the same arguments
+    give the same rounds, wherever they are computed.
 
     Parameters
     ----------

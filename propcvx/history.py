@@ -77,7 +77,8 @@ class Round:
     Attributes
     ----------
     objective : float
-        Objective at the end of the round.
+        Objective at the end of the round; of alter-pSVM with C* in place of C, before the labels
+        change.
     violation : float or None
         Violation of the relaxation by the oracle's labeling (conv-pSVM).
     n_cuts : int or None
@@ -85,7 +86,7 @@ class Round:
     C_star : float or None
         The annealing value C* (alter-pSVM).
     n_flips : int or None
-        Number of labels that the labeling step changed (alter-pSVM).
+        Number of labels that the labeling step then changed (alter-pSVM).
     solver, status : str
         The solver that answered, and its status.
     seconds : float

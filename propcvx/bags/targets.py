@@ -97,11 +97,11 @@ def bag_target(
         :meth:`propcvx.BagMeans.concat`.
     proportions : array of shape (n_bags,), dict or Series
         Proportion of positive instances of each bag, in [0, 1], or, with two classes, None if it is
-        not known.  An array is in the order of the sorted bag ids (categories of a pandas
-        Categorical must be sorted, too); a dict or Series is keyed by bag id.  For several classes,
-        a table with a row of proportions for each bag, which sum to one (of two classes, the second
-        of the sorted names is positive): an array of shape (n_bags, n_classes), a DataFrame with
-        bag ids as index and classes as columns, or ``{bag: {class: proportion}}``.
+        not known (NaN is refused).  An array is in the order of the sorted bag ids (categories of a
+        pandas Categorical must be sorted, too); a dict or Series is keyed by bag id.  For several
+        classes, a table with a row of proportions for each bag, which sum to one (of two classes,
+        the second of the sorted names is positive): an array of shape (n_bags, n_classes), a
+        DataFrame with bag ids as index and classes as columns, or ``{bag: {class: proportion}}``.
     labels : array of shape (n_instances,), optional
         Known labels: -1, +1, or 0 where unknown.  If every bag has 1 for all its positives and 0
         for all others, 0 seems to mean negative, and the function raises.  With a table, labels

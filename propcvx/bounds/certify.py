@@ -85,7 +85,8 @@ def certify(
     Parameters
     ----------
     X : array of shape (n_instances, n_features)
-        Instances; the square Gram matrix for ``kernel="precomputed"``.
+        Instances; the square Gram matrix for ``kernel="precomputed"``.  Or a fitted estimator,
+        followed by these and y.
     y : bag target of shape (n_instances,)
         Made by :func:`propcvx.bag_target`.
     C : float, default=1.0

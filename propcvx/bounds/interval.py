@@ -140,7 +140,10 @@ class Interval:
         return self.upper * (1.0 - 0.5 * self.tol)
 
     def prove(self, bound: str, lower: float) -> None:
-        """Update the lower bound of the problem in its features, and the name of its bound."""
+        """Report a lower bound, computed with ``problem.features``, and the name of the bound.
+
+        It is kept if it is larger than the present one.
+        """
         lower = self.gram_lower(lower)
         check_consistent(f"bound {bound!r}", lower, self.upper)
         if lower > self.lower:
@@ -148,7 +151,7 @@ class Interval:
             self._note(bound)
 
     def offer(self, bound: str, labeling: Array, upper: float) -> None:
-        """Update the labeling and the upper bound on its value, and the name of their source."""
+        """Report a labeling with an upper bound on its value, and their source; kept if lower."""
         if upper < self.upper:
             check_consistent(f"bound {self.prover!r}", self.lower, upper)
             self.upper, self.labeling = float(upper), labeling

@@ -36,8 +36,9 @@ class Bound:
     Attributes
     ----------
     run : callable
-        ``run(problem, interval, search)`` proves lower bounds to the interval and offers labelings
-        through the search.  It regularly calls ``interval.check_time()``, which raises an error
+        ``run(problem, interval, search)``, with a :class:`LabelingProblem`, an :class:`Interval`
+        and a :class:`SwapSearch`, proves lower bounds to the interval and offers labelings through
+        the search.  It regularly calls ``interval.check_time()``, which raises an error
         at the time limit, and it ends when the interval is closed.
     refusal_reason : callable
         ``refusal_reason(problem)`` returns why it does not support a problem and which bound does;

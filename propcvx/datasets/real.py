@@ -19,7 +19,7 @@ from propcvx.errors import InputError, require_extra
 
 
 class LabeledData(NamedTuple):
-    """Instances, each attribute scaled to [-1, 1], and their labels -1 and +1.
+    """Instances with attributes scaled to [-1, 1], and labels -1 and +1, or numbers of classes.
 
     With several classes, the labels are the numbers of the classes.
     """

@@ -47,8 +47,9 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
     """Base of the estimators; a subclass implements ``_run(feature_map, bags)``.
 
     It gets the FeatureMap of X and the Bags of y, and returns a
-    :class:`~propcvx.history.FitResult`.  The fields are the parameters.  The dataclass generates
-    the ``__init__`` that scikit-learn requires, which stores its arguments and does nothing else.
+    :class:`~propcvx.history.FitResult`.  A subclass is a dataclass with the options ``eq=False``
+    and ``repr=False``, whose fields are the parameters.  The dataclass generates the ``__init__``
+    that scikit-learn requires, which stores its arguments and does nothing else.
     """
 
     _: KW_ONLY
@@ -61,8 +62,10 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
 
         Parameters
         ----------
-        X : array of shape (n_instances, n_features)
-            Instances; the square Gram matrix for ``kernel="precomputed"``.
+        X : array, sparse matrix or DataFrame of numbers of shape (n_instances, n_features)
+            Instances; the square Gram matrix for ``kernel="precomputed"``.  A sparse matrix, which
+            is made dense, is accepted with the linear kernel.  Of a DataFrame the names of columns
+            are stored in ``feature_names_in_``, and checked by ``predict``.
         y : bag target of shape (n_instances,), or labels
             Made by :func:`propcvx.bag_target`.  A plain vector of labels of two classes is the
             fully supervised case: every instance is a singleton bag.  With a table of more than two
@@ -90,9 +93,15 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
             these, can predict, and ``stop_reason_`` gives the reason.  The same holds for
             KeyboardInterrupt (Ctrl-C), which is raised, too.
 
+        Warns
+        -----
+        UnscaledWarning, PoorFitWarning, SplitBagWarning, IllPosedWarning, InaccurateSolutionWarning
+            See :doc:`/errors`.
+
         Examples
         --------
-        With labels, a weight of 2 is equivalent to two instances, and a weight of 0 to none:
+        With labels and a linear kernel, a weight of 2 is equivalent to two instances, and a weight
+        of 0 to none:
 
         >>> import numpy as np
         >>> from propcvx import ConvPropSVM
@@ -297,9 +306,10 @@ class BagClassifier(ClassifierMixin, KernelMethod, ABC):
         return self._calibration.probabilities(scores)
 
     def predict_proportions(self, X: Any, bags: Any) -> dict[Any, Any]:
-        """Predict the proportion of positives in each bag, keyed by bag id.
+        """Predict labels, and return the fraction of positive labels in each bag by bag id.
 
-        With more than two classes, return ``{bag: {class: proportion}}``.
+        For mean probabilities average ``predict_proba``.  With more than two classes, return
+        ``{bag: {class: proportion}}``.
 
         Parameters
         ----------

@@ -101,7 +101,8 @@ class ConvPropSVM(BagClassifier):
           and those nearest to the two above.  The separator is its SVM.
         - ``"polished"``: ``"best"``, improved by alternating between labels and SVM.
         - A callable ``rounding(result, features, feasible, C)`` that turns a
-          :class:`propcvx.relaxation.RelaxationResult` into a :class:`propcvx.svm.step.Separator`.
+          :class:`propcvx.relaxation.RelaxationResult` into a :class:`propcvx.svm.step.Separator`
+          with a labeling and weights.
     solver : str, Solver or sequence, default="auto"
         The solver of the relaxation's programs, see
         :data:`~propcvx.solvers.table.SOLVERS`, or several to try in turn; ``"auto"`` is
@@ -119,7 +120,7 @@ class ConvPropSVM(BagClassifier):
         The C that was used; with two classes.
     objective_ : float
         The value that the relaxation reached; its optimum is certified to be at most
-        ``relaxation_.upper``.
+        ``relaxation_.upper``.  With more than two classes, the sum over the classes.
     violation_ : float or None, with two classes
         Amount by which the oracle's last labeling y violates the relaxation, in units of the
         objective: the excess of :math:`\frac12 \|F^\top (y \circ \alpha)\|^2` over its largest

@@ -269,7 +269,7 @@ class Posterior:
     Attributes
     ----------
     strengths : array of shape (n_strengths,)
-        Candidate values of the strength.
+        Candidate values of the strength; one if ``ridge`` is a number.
     unit : float
         The factor of :math:`\rho` in :math:`\lambda`.
     right : array of shape (n_singular, rank)
@@ -283,13 +283,13 @@ class Posterior:
     n_bags : float
         The number of bags, or the sum of the mean weights of their instances if it is larger.
     overall, weight : float
-        The mean proportion, and the sum of the weights.
+        The weighted mean proportion, and the sum of the weights.
     center : array of shape (rank,), or None
         The mean of the bag means.
 
     References
     ----------
-    .. [1] D. J. C. MacKay. Bayesian interpolation. *Neural Computation*, 4(3):415-447, 1992.
+    .. [1] David J. C. MacKay. Bayesian interpolation. *Neural Computation*, 4(3):415-447, 1992.
     """
 
     strengths: Array

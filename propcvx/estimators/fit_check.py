@@ -82,8 +82,9 @@ class FitCheck:
     def is_poor(self) -> bool:
         """Whether always predicting the majority class is expected to be more accurate.
 
-        That is, by more than 0.01, with at least 20 bags.  False if no instance is predicted to be
-        of the minority class.  False does not show that the fit is good.
+        True if it is by more than 0.01, and there are at least 20 bags.  False does not show that
+        the fit is good; it is also False if all instances are predicted to be of the majority
+        class.
         """
         is_below = self.expected_accuracy < self.majority_accuracy - BELOW_MAJORITY
         return is_below and self.n_bags >= ENOUGH_BAGS and self.minority_fraction > 0.0

@@ -158,7 +158,8 @@ class MeanMap(BagMeanClassifier):
     lam_ : float
         The :math:`\lambda` that was used; with two classes.
     objective_ : float
-        Regularized mean negative log-likelihood, for ``likelihood="sum"`` too.
+        Regularized mean negative log-likelihood, for ``likelihood="sum"`` too.  With more than two
+        classes, the sum over the classes.
     solution_ : Solution, with two classes
         The solution of the program that was solved, with its duality gap; classes are exchanged in
         it if positives are the majority.
@@ -263,8 +264,8 @@ class InvCal(BagMeanClassifier):
 
     .. math::
 
-        \min_{w, b} \tfrac12 \|w\|^2 + C_p \sum_k \max(0, |w^\top m_k + b - \tau_k| - \epsilon_k),
-        \qquad \tau_k = -\log(1 / p_k - 1),
+        \min_{w, b} \tfrac12 \|w\|^2 + C_p \sum_k \omega_k \max(0, |w^\top m_k + b - \tau_k| -
+        \epsilon_k), \qquad \tau_k = -\log(1 / p_k - 1),
 
     solved in its dual, :func:`propcvx.programs.inv_cal_dual`; :math:`m_k` is the bag's mean.  The
     logistic function of the score of a bag's mean is the proportion it models (Equation (6),
@@ -320,7 +321,7 @@ class InvCal(BagMeanClassifier):
     C_p_ : float
         The :math:`C_p` that was used; with two classes.
     objective_ : float
-        Value of Equation (5), eq:rueping_svm.
+        Value of Equation (5), eq:rueping_svm; with more than two classes, the sum over the classes.
     solution_ : Solution, with two classes
         The solution of the program that was solved, with its duality gap.  Its units are not the
         units of X: the features are scaled so that the largest weight of a bag's loss is 1, and

@@ -87,7 +87,7 @@ class SecondMoments(OneProgramClassifier):
         Source of the sign: ``"labels"``, ``"proportions"``, or, without both, ``"skewness"``; with
         two classes.
     objective_ : float
-        The value of the program.
+        The value of the program; with more than two classes, the sum over the classes.
     solution_ : Solution, with two classes
         The solution, in the components; the larger the first eigenvalue of its M is relative to
         the others, the better.

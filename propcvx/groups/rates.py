@@ -51,7 +51,7 @@ class GroupRates(Readable):
         by group and bag.
     draws : pandas DataFrame
         A row for each draw and a column for each group: the rates of which ``ci_low`` and
-        ``ci_high`` are quantiles.  No rows without an interval.
+        ``ci_high`` are quantiles.  Empty if ``n_draws`` is 0.
     level : float
         Nominal level of the intervals.
     positive : hashable
@@ -173,7 +173,7 @@ def group_rates(
     level : float, default=0.9
         Level of the interval, in (0, 1).
     random_state : int, RandomState or None, default=0
-        Seed of the resamples.
+        Seed of the draws.
     n_jobs : int or None
         Number of resamples that run at the same time; the result does not depend on it.
     verbose : bool, default=False

@@ -66,7 +66,7 @@ def best_labeling(
         The loss :math:`L_p`.
     weights : array of shape (n_bags,)
         Weight :math:`\omega_k` of each bag's proportion loss: :math:`C_p / C` in Equation (8),
-        eq:prop_1.
+        eq:prop_1, times the bag's weight if bags are weighted.
     instance_loss : InstanceLoss
         The loss L; by default the hinge.
     ties : array of shape (n_instances,), optional

@@ -36,7 +36,7 @@ def labeling_step(bags: Bags, loss: ProportionLoss) -> Program:
     -------
     Program
         Variable ``z`` (N,), boolean.  Parameters ``loss_positive``, ``loss_negative`` (N,) >= 0,
-        the hinge loss of each instance under either label, and ``weights`` (K,) >= 0.
+        the loss L of each instance under either label, and ``weights`` (K,) >= 0.
         Constraint ``known`` and, if the loss allows only some counts, ``lower`` and ``upper``.
 
     Examples

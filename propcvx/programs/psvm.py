@@ -60,7 +60,8 @@ def psvm(
     C : float or array of shape (N,)
         Weight of the hinge loss, of each instance where it is an array.
     weights : array of shape (K,)
-        Weight :math:`\omega_k` of each bag's proportion loss, :math:`C_p` in the paper.
+        Weight :math:`\omega_k` of each bag's proportion loss: :math:`C_p`, times the bag's weight
+        if bags are weighted.
     loss : ProportionLoss
         The loss :math:`L_p`.
     bias : bool, default=True

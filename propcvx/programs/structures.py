@@ -132,7 +132,9 @@ class RestrictedMaster(Structure):
     features : array of shape (N, r)
         The features F, one row per instance.
     labelings : array of shape (T, N)
+        The labelings :math:`y_t` found so far.
     C : float or array of shape (N,)
+        Weight of the hinge loss, of each instance where it is an array.
     """
 
     features: Array = field(repr=False)
@@ -140,13 +142,13 @@ class RestrictedMaster(Structure):
     C: Weight
 
     def magnitude(self, values: Values) -> float:
-        """Return the largest width of the box, C."""
+        """Return the largest upper limit of alpha, which is C."""
         return float(np.max(self.C))
 
     def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
-        """Compute the relative gap between alpha and the group weights of alpha and mu.
+        """Compute the relative gap between :meth:`bounds` of alpha and mu, the duals of the cuts.
 
-        The value of beta counts, too.
+        The solver's own value, minus its variable beta, counts as both bounds, too.
         """
         if duals.get("cuts") is None:
             return None
@@ -158,7 +160,8 @@ class RestrictedMaster(Structure):
         r"""Bound the optimal value from any alpha and mu.
 
         With alpha clipped to its box and mu to the simplex, the bounds are
-        :math:`\alpha^\top 1 - \max_t q_t` and the primal group form at
+        :math:`\alpha^\top 1 - \max_t \tfrac12 \|F^\top (y_t \circ \alpha)\|^2` and the primal group
+        form at
         :math:`w_t = \mu_t F^\top (y_t \circ \alpha)`.
         """
         alpha, mu = np.clip(alpha, 0.0, self.C), np.maximum(mu, 0.0)

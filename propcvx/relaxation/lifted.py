@@ -104,7 +104,11 @@ def least_square_loss(features: Array, labelings: Array, C: Weight) -> float:
 
 @dataclass(frozen=True)
 class SquareLossResult(RelaxationResult):
-    """Result of a relaxation of the square loss; value and bounds are of that loss."""
+    """Result of a relaxation of the square loss.
+
+    Its attributes are those of :class:`RelaxationResult`, with three differences: ``loss`` is
+    ``"square"``, value and bounds are of that loss, and ``alpha`` is C for each instance, unused.
+    """
 
     loss: ClassVar[str] = "square"
 

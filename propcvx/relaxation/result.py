@@ -26,7 +26,7 @@ LISTED = 5
 
 @dataclass(frozen=True)
 class RelaxationResult(Readable):
-    r"""Result of a relaxation over :math:`M \approx y y^\top`, M in a set around Equation (13).
+    r"""Result of a relaxation over :math:`M \approx y y^\top`, in a superset of Equation (13).
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class RelaxationResult(Readable):
         C : float or array of shape (n_instances,)
             Weight of the loss.
         weights : array of shape (rank,)
-            Weights of a known separator.
+            Weights of a known separator, used if the solver fails.
         """
         return labeling_upper_bound(features, labelings, C, weights=weights)
 
@@ -176,7 +176,8 @@ Rounds = Iterator[RelaxationResult]
 class Relaxation(BaseEstimator, ABC):
     """Base of relaxations: a subclass implements ``_relax(features, feasible, C, solve)``.
 
-    That is a generator of the result of each round, which :meth:`relax` runs in scaled units.
+    That is a generator of a :class:`RelaxationResult` after each round, in the units of its
+    arguments, which :meth:`relax` scales.
     Without this base, any object with a method ``relax`` of the same arguments serves, too.
     """
 

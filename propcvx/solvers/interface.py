@@ -64,7 +64,8 @@ class Solve:
         Options of the solver, passed on unchanged.
     time_limit : float
         Limit in seconds of each call, by the solver's own option.  Unlike the argument of
-        :func:`solve`, it is ignored by solvers without such an option.
+        :func:`solve`, it is ignored by solvers without such an option.  The smaller of the two
+        counts.
 
     Examples
     --------

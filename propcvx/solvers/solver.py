@@ -140,7 +140,7 @@ class Solver:
     run : callable
         ``run(program, options, warm) -> Solution`` solves the program for the values that its
         parameters have.  ``warm`` is ``Solution.warm_start`` of an earlier answer, or None.
-        Without a usable solution it raises, or returns CVXPY's status, such as ``"infeasible"``.
+        Without a usable solution it raises, or returns a Solution with another status of CVXPY.
     options_of : callable
         ``options_of(tol)`` gives the options for a tolerance, by name.
     classes : frozenset of ProblemClass

@@ -81,7 +81,7 @@ class Kernel:
         check_number("coef0", self.coef0)
 
     def __call__(self, X: Any, Z: Any) -> Array:
-        """Compute the Gram matrix, shape (len(X), len(Z)); nobody else has this array."""
+        """Compute the Gram matrix, shape (len(X), len(Z)), as a new array."""
         if callable(self.name):
             return np.array(self.name(X, Z), dtype=np.float64)
         if self.name == "precomputed":

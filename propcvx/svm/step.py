@@ -22,6 +22,8 @@ from propcvx.svm.kernels import scale_by, unit_of
 class Separator:
     r"""A labeling, and a separating hyperplane for it.
 
+    A rounding of your own needs to set ``labeling`` and ``weights`` only.
+
     Attributes
     ----------
     labeling : array of shape (n_instances,)
@@ -33,7 +35,8 @@ class Separator:
     scores : array of shape (n_instances,)
         Scores of the instances, bias included.
     value : float
-        The objective value of labeling and separator, costs of bags included.
+        The value of the labeling's SVM; in :class:`~propcvx.bounds.SwapSearch` with the costs of
+        the bags.
     duals : array of shape (n_instances,), optional
         :math:`v = y \circ \alpha` of the SVM dual, if the dual was solved.
     ties : array of shape (n_instances,), optional
