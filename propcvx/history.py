@@ -191,7 +191,7 @@ class FitResult:
 
     @property
     def stop_reason(self) -> StopReason | None:
-        """Reason for stopping: the exception if there is one, else ``history.stop_reason``."""
+        """The reason of the exception if there is one, otherwise ``history.stop_reason``."""
         if self.exception is not None:
             return StopReason.from_exception(self.exception)
         return self.history.stop_reason

@@ -74,7 +74,7 @@ def epsilons(
     Parameters
     ----------
     epsilon : float, str, array of shape (n_bags,), dict or Series
-        Tolerance of all bags, or of each bag as in :func:`propcvx.bags.counts.check_values`.
+        Tolerance of all bags, or of each bag as in :meth:`propcvx.Bags.check_values`.
         ``"sampling"`` is :func:`propcvx.sampling_epsilon`, and ``"rounding"`` half an instance.
     high : float, default=1.0
         The largest tolerance that is accepted.
@@ -110,7 +110,7 @@ def count_range(bags: Bags, epsilon: Any = 0.0) -> tuple[Indices, Indices]:
     ----------
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or Series, default=0.0
         Tolerance of the proportions, in [0, 1], of all bags or as in
-        :func:`propcvx.bags.counts.check_values`.  ``"rounding"`` takes for each bag the nearest
+        :meth:`propcvx.Bags.check_values`.  ``"rounding"`` takes for each bag the nearest
         count that its known labels allow, or both of two equally near counts.  For a
         split bag, every tolerance also allows the nearest count.
         ``"sampling"`` is :func:`propcvx.sampling_epsilon` at the level 0.95, which leaves a count
@@ -144,7 +144,7 @@ def check_known(bags: Bags, epsilon: Any = "rounding") -> None:
     """Raise ``InputError`` if known labels allow no count next to a bag's proportion.
 
     Split bags and an epsilon other than ``"rounding"`` are not checked here, but in
-    :func:`propcvx.bags.counts.count_range`.  With several classes, each class is checked against
+    :meth:`propcvx.Bags.count_range`.  With several classes, each class is checked against
     the rest.
     """
     if not isinstance(epsilon, str) or epsilon != "rounding":

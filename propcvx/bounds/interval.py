@@ -177,7 +177,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class CertifiedInterval(Bounds):
-    """Certified interval around the optimal value over labelings.
+    """Result of :func:`propcvx.certify`: an interval around the optimal value over labelings.
 
     Attributes
     ----------

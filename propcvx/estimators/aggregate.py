@@ -273,7 +273,7 @@ class AggregateLogisticRegression(OneProgramClassifier):
         """Draw a hyperplane around the fit and return its probabilities of positives.
 
         Weights and bias are drawn from the normal distribution with the fit as mean and the
-        covariance ``covariance_``.
+        covariance ``covariance_``.  The method does not exist if ``covariance_`` is None.
 
         Parameters
         ----------

@@ -87,7 +87,8 @@ class AlterPropSVM(BagClassifier):
         - ``"mixed"``: random labelings, and the labels of conv-pSVM and InvCal with the weight C.
         - An estimator of this package, or a name in
           :data:`propcvx.estimators.starts.METHODS`, which are ``"aggregate"``, ``"ecological"``,
-          ``"mean_map"``, ``"inv_cal"`` and ``"conv"``: its labels, with the count nearest to the
+          ``"mean_map"``, ``"inv_cal"`` and ``"conv"``, fitted with the kernel of this
+          classifier instead of its own: its labels, with the count nearest to the
           proportion in every bag.
         - An array: a labeling of -1 and +1, in which known labels take precedence.
     n_init : int, default=10
@@ -149,7 +150,8 @@ class AlterPropSVM(BagClassifier):
     transduction_ : array of shape (n_instances,)
         Labels of the training instances, from ``classes_``, that the last SVM was fitted to.
     history_ : History
-        Objective, C*, changed labels, solver, status and time of every round of the winner.
+        Objective, C*, changed labels, solver, status and time of every round of the winner; with
+        more than two classes, the rounds of all classes in turn.
     n_iter_ : int, with two classes
         Number of rounds of the winner.
     stop_reason_ : StopReason

@@ -137,7 +137,8 @@ class ConvPropSVM(BagClassifier):
     transduction_ : array of shape (n_instances,)
         The feasible labeling nearest to the classifier's scores, from ``classes_``.
     history_ : History
-        Objective, violation, cuts, solver, status and time of every round.
+        Objective, violation, cuts, solver, status and time of every round; with more than two
+        classes, the rounds of all classes in turn.
     n_iter_ : int, with two classes
         Number of rounds; with cutting planes the number of cuts, except for the oracle
         ``"several"``.

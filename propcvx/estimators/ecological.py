@@ -95,8 +95,8 @@ class EcologicalRegression(BagMeanClassifier):
         Lower limit of the fitted probabilities, applied before they are normalized:
         :math:`1 / (K + J)` with K bags and J classes (Laplace's rule of succession).
     posterior_ : Posterior or None
-        The posterior distribution of the hyperplane; only with two classes.  None unless the kernel
-        is linear and the proportions are not all equal.
+        The posterior distribution of the hyperplane.  None with more than two classes, with another
+        kernel than the linear one, or if all proportions are equal.
     objective_ : float
         The value of the program.
     solution_ : Solution, with two classes
@@ -229,7 +229,8 @@ class EcologicalRegression(BagMeanClassifier):
         """Draw a hyperplane from the :class:`Posterior` and return its probabilities of positives.
 
         The bags do not identify how probabilities rise with the score.  For an interval, use
-        ``logistic=True`` for half of the draws, as :func:`propcvx.group_rates` does.
+        ``logistic=True`` for half of the draws, as :func:`propcvx.group_rates` does.  The method
+        does not exist if ``posterior_`` is None.
 
         Parameters
         ----------
@@ -254,6 +255,8 @@ class EcologicalRegression(BagMeanClassifier):
 @dataclass(frozen=True, eq=False)
 class Posterior:
     r"""Posterior distribution of the hyperplane given the bags, in a normal model.
+
+    ``EcologicalRegression.posterior_`` is one.
 
     The model is :math:`p_k = w^\top m_k + b + e_k` [1]_.  Here w and :math:`e_k` are normal with
     mean 0 and variances :math:`s^2 / \lambda` and :math:`s^2 / \omega_k`, b is uniform, and s has

@@ -37,7 +37,7 @@ BELOW_ZERO = 2.5
 
 @dataclass(frozen=True)
 class FitCheck:
-    """Estimates of how well a classifier predicts, by proportions alone.
+    """Result of :func:`propcvx.check_fit`: how well a classifier predicts, by proportions alone.
 
     Attributes
     ----------

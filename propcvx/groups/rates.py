@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GroupRates(Readable):
-    """Rates of positives in groups; it prints as the table of the groups.
+    """Result of :func:`propcvx.group_rates`, which prints as the table of the groups.
 
     Attributes
     ----------

@@ -145,7 +145,7 @@ class InstanceLoss:
         return self.weights * self.gain(scores)
 
     def of_bags(self, bags: Bags) -> InstanceLoss:
-        """Return the loss of the instances of bags in their order, times their weights.
+        """Return this loss with a weight for each instance: its own, times the bags' weights.
 
         Raises
         ------

@@ -148,7 +148,7 @@ class RestrictedMaster(Structure):
     def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
         """Compute the relative gap between :meth:`bounds` of alpha and mu, the duals of the cuts.
 
-        The solver's own value, minus its variable beta, counts as both bounds, too.
+        If the solver's own value is outside of these bounds, the gap extends to it.
         """
         if duals.get("cuts") is None:
             return None
@@ -171,7 +171,7 @@ class RestrictedMaster(Structure):
         return lower, self.primal(mu[:, None] * weights)
 
     def primal(self, W: Array) -> float:
-        """Compute the value of the group form at any weights, shape (T, r), and their losses."""
+        """Compute the value of the group form at any weights, shape (T, r)."""
         hinge = np.maximum(0.0, 1.0 - self._margins(W))
         return 0.5 * float(np.linalg.norm(W, axis=1).sum()) ** 2 + float(np.sum(self.C * hinge))
 

@@ -26,7 +26,9 @@ LISTED = 5
 
 @dataclass(frozen=True)
 class RelaxationResult(Readable):
-    r"""Result of a relaxation over :math:`M \approx y y^\top`, in a superset of Equation (13).
+    r"""Result of a relaxation with a matrix M in place of :math:`y y^\top`.
+
+    M is in the set of Equation (13), or in a larger one.
 
     Attributes
     ----------
@@ -43,7 +45,8 @@ class RelaxationResult(Readable):
     weights : array of shape (n_vectors,)
         :math:`\mu_t \ge 0`.
     alpha : array of shape (n_instances,)
-        Dual variables of the hinge losses, in [0, C_i] with C_i the weight of instance i.
+        Dual variables of the hinge losses, in [0, C_i] with C_i the weight of the
+        loss of instance i.
     labelings : array of shape (n_labelings, n_instances)
         The feasible labelings that were found.
     history : History

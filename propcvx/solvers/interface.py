@@ -64,8 +64,8 @@ class Solve:
         Options of the solver, passed on unchanged.
     time_limit : float
         Limit in seconds of each call, by the solver's own option.  Unlike the argument of
-        :func:`solve`, it is ignored by solvers without such an option.  The smaller of the two
-        counts.
+        :func:`solve`, it is ignored by solvers without such an option.  Of this limit and the limit
+        of a call, the smaller one counts.
 
     Examples
     --------

@@ -71,13 +71,12 @@ class Residuals:
         part of the gap at that distance, to the objective.  Each divisor is at least 1.  Values up
         to about 1e-6 are usual.
 
-    Notes
-    -----
-    Stationarity is measured by the largest entry of a subgradient r or, if a function has kinks, by
-    its Euclidean norm.  The best multipliers of attributes, of which CVXPY gives none, are
-    subtracted first; e is their error of complementarity.  With kinks r is an
-    :math:`\varepsilon`-subgradient, and e includes :math:`\varepsilon`: of all pairs, the one with
-    the least :math:`R \|r\|_2 + \varepsilon` is taken, with R about 1% of the length of x.
+    Notes ----- Stationarity is measured by the largest entry of a subgradient r or, if a function
+    has kinks, by its Euclidean norm.  The best multipliers of attributes, of which CVXPY gives
+    none, are subtracted first; e is their error of complementarity.  With kinks r is an
+    :math:`\varepsilon`-subgradient, and e includes :math:`\varepsilon`: of all pairs :math:`(r,
+    \varepsilon)`, the one with the least :math:`R \|r\|_2 + \varepsilon` is taken, with R about 1%
+    of the length of x.
     """
 
     primal_residual: float

@@ -36,7 +36,7 @@ class ExhaustiveOracle(BaseOracle):
     >>> import numpy as np
     >>> from propcvx.relaxation.oracles import ExhaustiveOracle
     >>> from propcvx import Bags, bag_target
-    >>> from propcvx.labelings.feasible import FeasibleLabelings
+    >>> from propcvx.labelings import FeasibleLabelings
     >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> features = np.array([[-1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
     >>> ExhaustiveOracle(features, feasible)(np.ones(3)).labeling
@@ -71,7 +71,7 @@ class DirectionSweepOracle(BaseOracle):
     >>> import numpy as np
     >>> from propcvx.relaxation.oracles import DirectionSweepOracle
     >>> from propcvx import Bags, bag_target
-    >>> from propcvx.labelings.feasible import FeasibleLabelings
+    >>> from propcvx.labelings import FeasibleLabelings
     >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> features = np.array([[-1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
     >>> DirectionSweepOracle(features, feasible)(np.ones(3)).labeling

@@ -98,7 +98,7 @@ class CoordinateOracle(BaseOracle):
     >>> import numpy as np
     >>> from propcvx.relaxation.oracles import CoordinateOracle
     >>> from propcvx import Bags, bag_target
-    >>> from propcvx.labelings.feasible import FeasibleLabelings
+    >>> from propcvx.labelings import FeasibleLabelings
     >>> feasible = FeasibleLabelings.from_bags(Bags.from_target(bag_target([0, 0, 0], [1 / 3])), 0)
     >>> features = np.array([[-1.0, 0.0], [1.0, 1.0], [2.0, 1.0]])
     >>> CoordinateOracle.on_features(features, feasible)(np.ones(3)).labeling
