@@ -103,12 +103,17 @@ def loaded(data, kind, draw, scaling):
     return X, labels[rows], bags_of(X, labels[rows], kind, random)
 
 
-def measure(data, kind, draw, scaling):
-    """Of fits to four fifths of the bags, what the labels of the others say."""
+def divided(data, kind, draw, scaling):
+    """A set in bags with its labels and target, and a fifth of its bags held out."""
     X, labels, bags = loaded(data, kind, draw, scaling)
     y = bag_target(bags, bag_proportions(labels, bags))
     n_folds = min(5, len(np.unique(bags)))
-    train, test = next(BagKFold(n_folds, random_state=draw).split(X, y))
+    return X, labels, y, *next(BagKFold(n_folds, random_state=draw).split(X, y))
+
+
+def measure(data, kind, draw, scaling):
+    """Of fits to four fifths of the bags, what the labels of the others say."""
+    X, labels, y, train, test = divided(data, kind, draw, scaling)
     truth, both = labels[test], len(set(labels[test])) > 1
     for method, (scores, p) in judged(X, y, labels, train, test).items():
         p = np.clip(p, 1e-3, 1.0 - 1e-3)
@@ -162,12 +167,17 @@ def cells():
     return sorted(each, key=lambda cell: cell["draw"])
 
 
+def parts_of(rows):
+    """The part of the sets that each row is of."""
+    parts = [rows["kind"] == "natural", rows["data"].isin(CHOSEN_ON), rows["data"].isin(OTHERS)]
+    return np.select(parts, ["natural bags", "chosen on", "other sets"], "checked on")
+
+
 def pages():
     """Means over sets and scalings, in percent except the log loss: by kind of bags, by part."""
     rows = pd.read_csv(HERE / "counts.csv")
     rows = rows[rows["method"].isin(SHOWN)].replace({"method": SHOWN})
-    parts = [rows["kind"] == "natural", rows["data"].isin(CHOSEN_ON), rows["data"].isin(OTHERS)]
-    rows["part"] = np.select(parts, ["natural bags", "chosen on", "other sets"], "checked on")
+    rows["part"] = parts_of(rows)
     keys = ["method", "part", "data", "kind", "scaling"]
     cells = rows.groupby(keys, sort=False)[["accuracy", "auc", "log_loss"]].mean()
     cells[["accuracy", "auc"]] *= 100.0

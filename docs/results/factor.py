@@ -4,11 +4,11 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from counts import CHOSEN_ON, CONFIRMED_ON, KINDS, loaded
+from counts import CHOSEN_ON, CONFIRMED_ON, KINDS, divided, parts_of
 from natural import NATURAL
 from study import HERE, complete
 
-from propcvx import AlterPropSVM, BagKFold, ConvPropSVM, bag_proportions, bag_target
+from propcvx import AlterPropSVM, ConvPropSVM
 
 METHODS = {"AlterPropSVM": AlterPropSVM, "ConvPropSVM": ConvPropSVM}
 FACTORS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
@@ -16,10 +16,7 @@ FACTORS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
 def measure(data, kind, method):
     """Accuracy in percent on a held-out fifth of the bags, for each factor."""
-    X, labels, bags = loaded(data, kind, 0, "standard")
-    y = bag_target(bags, bag_proportions(labels, bags))
-    n_folds = min(5, len(np.unique(bags)))
-    train, test = next(BagKFold(n_folds, random_state=0).split(X, y))
+    X, labels, y, train, test = divided(data, kind, 0, "standard")
     unit = X[train].var(axis=0).sum()
     for factor in FACTORS:
         fit = METHODS[method](C=factor / unit).fit(X[train], y[train])
@@ -29,8 +26,7 @@ def measure(data, kind, method):
 def means():
     """Mean accuracy of each method and factor, on the sets chosen on, checked on, and natural."""
     rows = pd.read_csv(HERE / "factor.csv")
-    parts = [rows["kind"] == "natural", rows["data"].isin(CHOSEN_ON)]
-    rows["part"] = np.select(parts, ["natural", "chosen on"], "checked on")
+    rows["part"] = parts_of(rows)
     keys = ["method", "part", "data", "factor"]
     of_sets = rows.groupby(keys)["accuracy"].mean()
     return of_sets.groupby(["method", "part", "factor"]).mean().unstack().round(1)

@@ -239,6 +239,7 @@ def _checked_term(
     for name in _not_default(others):
         raise InputError(f"{name} must be omitted {form} C_p; got {others[name]!r}.")
     if C_p is not None:
+        check_number("C_p", C_p, low=0.0, closed="left")
         return proportion_term("proportion_loss", loss, C_p, bag_weights, bags)
     bags.check_known(epsilon)
     return constraint(epsilon), 1.0

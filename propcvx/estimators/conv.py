@@ -42,7 +42,7 @@ class ConvPropSVM(BagClassifier):
     violated labelings (eq:concave) take turns; the rank-one labeling of M gives the classifier.
 
     By default there is one cut, and so one labeling: the classifier is its SVM.  The labeling
-    begins as the feasible one whose two classes are farthest apart along a principal axis of the
+    begins as the feasible labeling whose classes are farthest apart along a principal axis of the
     data, mostly the axis of most variance; then labels change while the violation of the relaxation
     increases.  The proportions determine where each bag is divided along the axis, but not the
     axis: if the classes differ in another direction, use another method.  More cuts solve the

@@ -106,7 +106,7 @@ def least_square_loss(features: Array, labelings: Array, C: Weight) -> float:
 class SquareLossResult(RelaxationResult):
     """Result of a relaxation of the square loss.
 
-    Its attributes are those of :class:`RelaxationResult`, with three differences: ``loss`` is
+    It has the attributes of :class:`RelaxationResult`, with three differences: ``loss`` is
     ``"square"``, value and bounds are of that loss, and ``alpha`` is C for each instance, unused.
     """
 

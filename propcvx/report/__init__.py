@@ -73,11 +73,11 @@ def make_report(options: Namespace) -> Path:
 
 def plan(options: Namespace) -> tuple[str, list[str]]:
     """Return the script of the report, and what was recognized in the tables."""
+    if bool(options.count) != bool(options.total):
+        raise InputError("--count and --total must be passed together; got one of the two.")
     bag = options.bag
     people, bags = read_table(options.people, bag=bag), read_table(options.bags, bag=bag)
     match_bags(people, bags, bag)
-    if bool(options.count) != bool(options.total):
-        raise InputError("--count and --total must be passed together; got one of the two.")
     if options.count:
         proportions = read_counts(bags, options.count, options.total)
     else:

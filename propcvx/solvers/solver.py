@@ -36,8 +36,8 @@ class Solution(Readable):
         In CVXPY's words: "optimal", or "optimal_inaccurate" and "user_limit" if it is usable but
         its tolerance was not reached.
     variables, duals : mappings from name to array
-        Signs of duals are those in the program's docstring.  Those of a second-order or exponential
-        cone are a list of arrays; a program with integers has none.
+        The program's docstring gives the signs of duals.  A second-order or exponential cone has a
+        list of arrays as its dual; a program with integers has none.
     value : float
         Objective value of ``variables``, recomputed by propcvx.
     solver : str
@@ -149,7 +149,7 @@ class Solver:
         ``accepts(structure)`` is whether it supports the structure of a program, for specialized
         solvers; None for general ones.
     known_options : frozenset of str, optional
-        Options that a caller may pass besides those of ``options_of``; others raise an
+        Options that a caller may pass in addition to the options of ``options_of``; others raise an
         ``InputError``.  With None all are passed on, and the solver refuses those that it lacks.
     time_limit : str
         The option for a limit in seconds; empty if there is none, or none is known.

@@ -21,7 +21,6 @@ from propcvx.bags.targets import BAG_DTYPE, bag_target, classes_of, is_bag_targe
 from propcvx.checks import (
     as_vector,
     check_choice,
-    check_number,
     check_same_length,
     check_same_order,
     number_or_computed,
@@ -203,11 +202,11 @@ def proportion_term(
     loss : str or ProportionLoss
         The loss, or its name.
     C_p : float
+        A number of at least 0, which the caller has checked.
     weights : "size", "uniform", array of shape (n_bags,), dict or Series
         Factor of ``C_p`` for each bag, see :func:`bag_weights`.
     bags : Bags
     """
-    check_number("C_p", C_p, low=0.0, closed="left")
     loss = resolve(argument, loss, PROPORTION_LOSSES, "evaluate").key_by_id(bags)
     if loss.dead_zone is None:
         bags.check_known("rounding" if loss.epsilon is None else loss.epsilon)

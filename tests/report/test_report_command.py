@@ -158,7 +158,7 @@ MISTAKES = {
         "'0' is no positive n",
     ),
     "sample": ({"people": PEOPLE[:800]}, r"shares.csv: .* 45 of 50 bags .* pass --sampled"),
-    "missing total": (options(proportion=None, count="share_yes"), "must be passed together"),
+    "missing total": (options(proportion=None, count="share_yes"), "--count and --total must be"),
     "total alone": (options(total="share_yes"), "--count and --total must be passed together"),
 }
 
