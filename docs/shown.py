@@ -77,13 +77,14 @@ def line_grid(
     """
     columns = max(map(len, rows.values()))
     figure = Figure(figsize=(3.2 * columns + 2.2, 2.5 * len(rows)), layout="constrained")
-    grid = figure.subplots(len(rows), columns, sharex=True, sharey="row", squeeze=False)
+    grid = figure.subplots(len(rows), columns, sharex="col", sharey="row", squeeze=False)
     for axes, (ylabel, panels) in zip(grid, rows.items(), strict=True):
         handles = _draw_panels(axes, panels)
         axes[0].set_ylabel(ylabel)
         last = axes[len(panels) - 1]
         last.legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
-    grid[0, 0].set_xscale("log" if log else "linear")
+    for ax in figure.axes:
+        ax.set_xscale("log" if log else "linear")
     figure.supxlabel(xlabel, fontsize="medium")
     return figure
 
