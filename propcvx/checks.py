@@ -65,12 +65,17 @@ def check_seconds(name: str, value: Any) -> float:
 
 
 def number_or_computed(
-    name: str, value: Any, compute: Callable[[], float], word: str = "scale"
+    name: str,
+    value: Any,
+    compute: Callable[[], float],
+    word: str = "scale",
+    *,
+    closed: Literal["neither", "left"] = "neither",
 ) -> float:
     """Check a finite number above 0, or compute the value that the word stands for on the data."""
     if isinstance(value, str) and value == word:
         return float(compute())
-    return check_number(name, value, low=0.0, alternative=f" or {word!r}")
+    return check_number(name, value, low=0.0, closed=closed, alternative=f" or {word!r}")
 
 
 def check_proportion(value: Any, bag: str, *, optional: bool = True) -> float:

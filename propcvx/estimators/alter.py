@@ -16,7 +16,7 @@ from tqdm import tqdm
 from propcvx.alternating import alternate, annealing_values, descent
 from propcvx.arrays import Array, BagWeights, Scale, Seed
 from propcvx.bags.bags import Bags
-from propcvx.checks import check_count, check_flag, check_number, resolve
+from propcvx.checks import check_count, check_flag, check_number, number_or_computed, resolve
 from propcvx.errors import SolverError
 from propcvx.estimators.base import BagClassifier
 from propcvx.estimators.scaling import weight_of_hinge
@@ -281,9 +281,9 @@ class AlterPropSVM(BagClassifier):
     def _problem(self, bags: Bags, features: Array) -> PropSVM:
         """Build the problem from checked parameters; its C includes the mean instance weight."""
         self.C_ = weight_of_hinge(self.C, features, bags)
-        scaled = isinstance(self.C_p, str) and self.C_p == "scale"
-        C_p = RATIO * self.C_ * bags.mean_weight if scaled else self.C_p
-        self.C_p_ = check_number("C_p", C_p, 0.0, closed="left", alternative=" or 'scale'")
+        self.C_p_ = number_or_computed(
+            "C_p", self.C_p, lambda: RATIO * self.C_ * bags.mean_weight, closed="left"
+        )
         check_number("init_weight", self.init_weight, 0.0, 1.0, closed="left")
         check_number("tol", self.tol, low=0.0, closed="left")
         check_count("n_init", self.n_init)

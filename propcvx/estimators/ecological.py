@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from propcvx.arrays import Array, BagWeights, Seed
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_number
-from propcvx.errors import InputError, PropCVXWarning, warn
+from propcvx.errors import PropCVXWarning, warn
 from propcvx.estimators.means import BagMeanClassifier
 from propcvx.history import FitResult
 from propcvx.programs import ecological_regression
@@ -148,20 +148,18 @@ class EcologicalRegression(BagMeanClassifier):
         weights, p = self._loss_weights(all_bags), bags.proportions
         equal = self._warn_if_equal_proportions(bags)
         means = bags.means_of(features)
-        center = weights @ means / weights.sum()
-        posterior = self._posterior(means - center, p[:, None], weights, all_bags)
-        self.ridge_, self.min_probability_ = posterior.most_probable, posterior.min_probability
+        posterior = self._set_ridge(means, p[:, None], weights, all_bags)
         root = np.sqrt(posterior.unit)
-        scaled = (means - center) / root  # in these units lam is the strength
+        scaled = (means - posterior.center) / root  # in these units lam is the strength
         wide = means.shape[1] > len(means)  # then as many columns have the same inner products
         basis, triangle = np.linalg.qr(scaled.T) if wide else (None, None)
         program = ecological_regression(scaled if triangle is None else triangle.T, weights)
         self.solution_ = self._solve(program.set(p=p, lam=self.ridge_))
         w = self.solution_.variables["w"] * (not equal) / root
         plane = w if basis is None else basis @ w
-        bias = float(self.solution_.variables["b"] - center @ plane) - 0.5
+        bias = float(self.solution_.variables["b"] - posterior.center @ plane) - 0.5
         has_posterior = feature_map.kernel.name == "linear" and not equal
-        self.posterior_ = replace(posterior, center=center) if has_posterior else None
+        self.posterior_ = posterior if has_posterior else None
         return self._finish(feature_map.features, plane, bias, self.solution_.value, equal)
 
     def _for_classes(self, feature_map: FeatureMap, bags: Bags) -> EcologicalRegression:
@@ -171,23 +169,18 @@ class EcologicalRegression(BagMeanClassifier):
         ]
         features, first, all_bags = classes[0]
         proportions = np.column_stack([class_bags.proportions for _, class_bags, _ in classes])
-        means, weights = first.means_of(features), self._loss_weights(all_bags)
-        center = weights @ means / weights.sum()
-        posterior = self._posterior(means - center, proportions, weights, all_bags)
-        self.ridge_, self.min_probability_ = posterior.most_probable, posterior.min_probability
+        self._set_ridge(
+            first.means_of(features), proportions, self._loss_weights(all_bags), all_bags
+        )
         return clone(self).set_params(ridge=self.ridge_)
 
-    def _posterior(
-        self, centered: Array, proportions: Array, weights: Array, bags: Bags
-    ) -> Posterior:
-        """Compute the posterior of the hyperplane over the candidate strengths."""
-        if not isinstance(self.ridge, str):
-            strengths = np.array([check_number("ridge", self.ridge, low=0.0, closed="left")])
-        elif self.ridge == "evidence":
-            strengths = STRENGTHS
-        else:
-            raise InputError(
-                f"ridge must be a number of at least 0 or 'evidence'; got {self.ridge!r}."
+    def _set_ridge(self, means: Array, proportions: Array, weights: Array, bags: Bags) -> Posterior:
+        """Set the strength and the least probability, from the posterior that is returned."""
+        strengths = STRENGTHS
+        if not (isinstance(self.ridge, str) and self.ridge == "evidence"):
+            word = " or 'evidence'"
+            strengths = np.array(
+                [check_number("ridge", self.ridge, 0.0, closed="left", alternative=word)]
             )
         repeats = bags.mean_weight * bags.weights_of_bags[bags.has_proportion][weights > 0.0]
         n_bags = max(len(repeats), float(repeats.sum()))
@@ -197,7 +190,9 @@ class EcologicalRegression(BagMeanClassifier):
                 "small and intervals are too narrow. Divide weights of a survey by their mean.",
                 PropCVXWarning,
             )
-        return Posterior.from_means(centered, proportions, weights, n_bags, strengths)
+        posterior = Posterior.from_means(means, proportions, weights, n_bags, strengths)
+        self.ridge_, self.min_probability_ = posterior.most_probable, posterior.min_probability
+        return posterior
 
     def predict_proba(self, X: Any) -> Array:
         """Predict class probabilities from the regression, clipped from below and normalized.
@@ -287,8 +282,8 @@ class Posterior:
         The number of bags, or the sum of the mean weights of their instances if it is larger.
     overall, weight : float
         The weighted mean proportion, and the sum of the weights.
-    center : array of shape (rank,), or None
-        The mean of the bag means.
+    center : array of shape (rank,)
+        The weighted mean of the bag means.
 
     References
     ----------
@@ -304,15 +299,16 @@ class Posterior:
     n_bags: float
     overall: float
     weight: float
-    center: Array | None = None
+    center: Array
 
     @classmethod
     def from_means(
-        cls, centered: Array, proportions: Array, weights: Array, n_bags: float, strengths: Array
+        cls, means: Array, proportions: Array, weights: Array, n_bags: float, strengths: Array
     ) -> Posterior:
-        """Build from centered bag means, proportions of the classes, and weights of the bags."""
-        roots, mean = np.sqrt(weights)[:, None], weights @ proportions / weights.sum()
-        rows, varied = roots * centered, roots * (proportions - mean)
+        """Build from bag means, proportions of the classes, and weights of the bags."""
+        center, overall = (weights @ of / weights.sum() for of in (means, proportions))
+        roots = np.sqrt(weights)[:, None]
+        rows, varied = roots * (means - center), roots * (proportions - overall)
         vectors, singular, right = np.linalg.svd(rows, full_matrices=False)
         rounding = np.finfo(float).eps * max(rows.shape) * singular.max(initial=0.0)
         rank = int(np.sum(singular > rounding))
@@ -326,8 +322,9 @@ class Posterior:
             projected,
             max(rest, 0.0),
             n_bags,
-            float(mean[-1]),
+            float(overall[-1]),
             float(weights.sum()),
+            center,
         )
 
     def optimal_values(self, ridges: Array) -> Array:

@@ -108,7 +108,7 @@ def test_ridge_is_most_probable_strength():
     assert_allclose(model.coef_, alone.coef_)
     few = EcologicalRegression().fit(PROBLEM.X[:2], bag_target([0, 1], [0.3, 0.6]))
     assert 0.2 < few.ridge_ < 0.4
-    with pytest.raises(InputError, match="ridge must be a number of at least 0 or 'evidence'"):
+    with pytest.raises(InputError, match="ridge must be a finite number at least 0 or 'evidence'"):
         EcologicalRegression(ridge="auto").fit(PROBLEM.X, PROBLEM.y)
 
 
