@@ -42,13 +42,13 @@ def problem_of(seed):
 
 def log_likelihood(scores, bags, lower, upper):
     """Of each range of counts, by a recursion over the instances of a bag."""
-    logs = []
+    logs, positive, negative = [], log_expit(scores), log_expit(-scores)
     for bag in range(len(lower)):
         counts = np.array([0.0])
-        for s in scores[bags == bag]:
+        for i in np.flatnonzero(bags == bag):
             more, same = np.append(-np.inf, counts), np.append(counts, -np.inf)
-            counts = np.logaddexp(more + log_expit(s), same + log_expit(-s))
-        logs.append(logsumexp(counts[lower[bag] : upper[bag] + 1]))
+            counts = np.logaddexp(more + positive[i], same + negative[i])
+        logs.append(np.logaddexp.reduce(counts[lower[bag] : upper[bag] + 1]))
     return np.array(logs)
 
 
