@@ -116,6 +116,13 @@ class UncheckedResidualsWarning(PropCVXWarning):
     """
 
 
+class UnreliableIntervalWarning(PropCVXWarning):
+    """Intervals may be too narrow, or are made of fewer resamples than asked for.
+
+    Add the columns that define the groups to X; divide weights of a survey by their mean.
+    """
+
+
 class BoundFailedWarning(PropCVXWarning):
     """A bound failed; the interval is proved by the others.
 

@@ -116,7 +116,7 @@ def random_bags(labels: ArrayLike, bag_size: int, random_state: Any = None) -> I
     Parameters
     ----------
     labels : array of shape (n_instances,)
-        Only their number matters: bags do not depend on labels.
+        Numbers or names; only how many there are matters, as bags do not depend on labels.
     bag_size : int
         Instances in a bag; the last bag is smaller if this does not divide their number.
     random_state : int, RandomState or None
@@ -134,8 +134,10 @@ def random_bags(labels: ArrayLike, bag_size: int, random_state: Any = None) -> I
     >>> np.bincount(random_bags([1, -1, 1, -1, 1], bag_size=2, random_state=0))
     array([2, 2, 1])
     """
-    n_instances = len(_vector("labels", labels))
-    bags = np.arange(n_instances) // check_count("bag_size", bag_size)
+    values = np.asarray(labels, dtype=object)
+    if values.ndim != 1 or not len(values):
+        raise InputError(f"labels must be one label per instance; got {labels!r:.200}.")
+    bags = np.arange(len(values)) // check_count("bag_size", bag_size)
     return check_random_state(random_state).permutation(bags)
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from propcvx.arrays import Array, BagWeights, Seed
 from propcvx.bags.bags import Bags
 from propcvx.checks import check_number
-from propcvx.errors import PropCVXWarning, warn
+from propcvx.errors import UnreliableIntervalWarning, warn
 from propcvx.estimators.means import BagMeanClassifier
 from propcvx.history import FitResult
 from propcvx.programs import ecological_regression
@@ -188,7 +188,7 @@ class EcologicalRegression(BagMeanClassifier):
             warn(
                 f"sample_weight counts {len(repeats)} bags as {n_bags:.0f}, so the ridge is too "
                 "small and intervals are too narrow. Divide weights of a survey by their mean.",
-                PropCVXWarning,
+                UnreliableIntervalWarning,
             )
         posterior = Posterior.from_means(means, proportions, weights, n_bags, strengths)
         self.ridge_, self.min_probability_ = posterior.most_probable, posterior.min_probability

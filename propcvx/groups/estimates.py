@@ -19,7 +19,14 @@ from tqdm import tqdm
 from propcvx.arrays import Array
 from propcvx.bags.bags import Bags
 from propcvx.bags.targets import classes_of, known_labels, target_dtype
-from propcvx.errors import IllPosedWarning, InputError, PropCVXWarning, suppress_warnings, warn
+from propcvx.errors import (
+    IllPosedWarning,
+    InputError,
+    PropCVXWarning,
+    UnreliableIntervalWarning,
+    suppress_warnings,
+    warn,
+)
 from propcvx.estimators.fit_check import predict_held_out
 from propcvx.groups.cells import Cells
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -111,7 +118,7 @@ def resample(
         warn(
             "the columns of X do not determine the groups, so the intervals may be too narrow. "
             "Add the columns that define the groups to X, and fit the classifier again.",
-            PropCVXWarning,
+            UnreliableIntervalWarning,
         )
     steps = classifier if isinstance(classifier, Pipeline) else make_pipeline(classifier)
     draws: list[Any] = [partial(refit, classifier, X, y, bags)]
@@ -131,7 +138,10 @@ def resample(
     try:
         counts.extend(tqdm(results, desc="resamples", total=n_draws, disable=not verbose))
     except KeyboardInterrupt:
-        warn(f"interrupted: intervals are from {len(counts) - 1} resamples.", PropCVXWarning)
+        warn(
+            f"interrupted: intervals are from {len(counts) - 1} resamples.",
+            UnreliableIntervalWarning,
+        )
     return cells.with_groups(np.vstack(counts))
 
 

@@ -191,7 +191,7 @@ def group_rates(
 
     Warns
     -----
-    PropCVXWarning
+    UnreliableIntervalWarning
         If Ctrl-C has ended the resamples; the interval is made of the finished resamples, or NaN
         if they are fewer than 20.  If ``n_draws`` > 0 and the columns of X do not determine
         the groups (a small decision tree does not separate them): the interval is then often too

@@ -36,7 +36,7 @@ def test_random_bags_are_full_but_last(n_instances, bag_size, seed):
     assert sizes.sum() == n_instances
     assert (sizes[:-1] == bag_size).all()
     assert 1 <= sizes[-1] <= bag_size
-    assert np.array_equal(random_bags(np.ones(n_instances), bag_size, seed), bags)
+    assert np.array_equal(random_bags(["name"] * n_instances, bag_size, seed), bags)
     first, other = (random_bags(np.ones(64), 8, each).tolist() for each in (seed, seed + 1))
     assert sorted(first) == sorted(other) != first != other
 

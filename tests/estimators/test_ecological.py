@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from small_problems import small_problem
 
 from propcvx import EcologicalRegression, bag_proportions, bag_target
-from propcvx.errors import InputError, PropCVXWarning
+from propcvx.errors import InputError, UnreliableIntervalWarning
 from propcvx.estimators.ecological import STRENGTHS, Posterior
 
 PROBLEM = small_problem(0, sizes=(3, 5, 8, 4, 6, 9), n_features=3, noise=0.7)
@@ -151,7 +151,7 @@ def test_values_wider_than_labels_are_calibrated():
 
 def test_large_weights_of_bags_warn():
     weights = np.full(len(PROBLEM.y), 50.0)
-    with pytest.warns(PropCVXWarning, match="counts 6 bags as 300.* by their mean"):
+    with pytest.warns(UnreliableIntervalWarning, match="counts 6 bags as 300.* by their mean"):
         EcologicalRegression().fit(PROBLEM.X, PROBLEM.y, sample_weight=weights)
     with warnings.catch_warnings():  # a label of weight 50 is 50 labels
         warnings.simplefilter("error")

@@ -24,7 +24,7 @@ from propcvx import (
     bag_target,
     group_rates,
 )
-from propcvx.errors import IllPosedWarning, InputError, PropCVXWarning
+from propcvx.errors import IllPosedWarning, InputError, UnreliableIntervalWarning
 from propcvx.groups import estimates
 from propcvx.groups.cells import Cells
 from propcvx.labelings.feasible import FeasibleLabelings
@@ -229,7 +229,7 @@ def test_columns_that_determine_groups_are_found(columns, groups, expected):
 
 
 def test_groups_outside_columns_warn():
-    with pytest.warns(PropCVXWarning, match="columns of X do not determine the groups"):
+    with pytest.warns(UnreliableIntervalWarning, match="columns of X do not determine the groups"):
         group_rates(Y, WORDS, MODEL, X, n_draws=20)
 
 
@@ -245,7 +245,7 @@ def test_interruption_keeps_finished_draws(n_done):
 
     with (
         patch.object(estimates, "_resample", interrupted),
-        pytest.warns(PropCVXWarning, match=f"from {n_done} resamples"),
+        pytest.warns(UnreliableIntervalWarning, match=f"from {n_done} resamples"),
     ):
         table = group_rates(Y, CODE, MODEL, X, n_draws=40).groups
     assert (table[["ci_low", "ci_high"]].notna() == (n_done == 20)).all(axis=None)
