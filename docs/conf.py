@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -25,7 +26,9 @@ import package_tables  # noqa: E402
 import paper_equations  # noqa: E402
 import report_tables  # noqa: E402
 import result_tables  # noqa: E402
+from docutils import nodes  # noqa: E402
 from jupyter_cache import get_cache  # noqa: E402
+from sphinx import addnodes  # noqa: E402
 
 import propcvx  # noqa: E402
 
@@ -119,6 +122,9 @@ nitpick_ignore_regex = [
     ("py:class", r".*\._\w+"),  # a private base class
 ]
 
+MOST_OF_A_VALUE = 100
+"""Characters of the value of a constant that are printed."""
+
 MENUS: dict[str, Any] = {}
 """Menus of pages by their folder."""
 
@@ -146,6 +152,19 @@ def shorten_defaults(
 ) -> tuple[str, str] | None:
     """Print the defaults that have no readable form, functions and factories, as three dots."""
     return signature and (re.sub(r"<f[\w. ]*(<lambda>)?>", "...", signature), returns)
+
+
+def shorten_values(app: Any, doctree: Any) -> None:
+    """Print long values of constants as three dots."""
+    for node in doctree.findall(addnodes.desc_annotation):
+        if node.astext().startswith(" = ") and len(node.astext()) > MOST_OF_A_VALUE:
+            node.children = [nodes.Text(" = ...")]
+
+
+def list_names(app: Any, kind: str, name: str, target: Any, options: Any, lines: Any) -> None:
+    """List the names in a table."""
+    if kind == "data" and isinstance(target, Mapping) and all(isinstance(k, str) for k in target):
+        lines += ["", "Names: " + ", ".join(f'``"{key}"``' for key in target) + "."]
 
 
 def skip_fields(app: Any, kind: str, name: str, target: Any, skip: bool, options: Any) -> Any:
@@ -181,7 +200,9 @@ def setup(app: Any) -> None:
     # It copies files and touches no page, and does not say so.
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True
     app.connect("autodoc-process-signature", shorten_defaults)
+    app.connect("autodoc-process-docstring", list_names)
     app.connect("autodoc-skip-member", skip_fields)
+    app.connect("doctree-read", shorten_values)
     app.connect("missing-reference", resolve_public_name)
     app.connect("html-page-context", share_menu, priority=400)  # before furo's
     app.connect("build-finished", build_for_browsers)
