@@ -105,6 +105,13 @@ MANY = bag_target(np.arange(32) // 8, [0.5] * 4)
 THIRDS = bag_target(IDS, np.eye(3)[:2] / 2 + 1 / 6)
 NOTHING, PARTLY = bag_target(IDS, [None, None]), bag_target(IDS, [0.5, None])
 FALLING = ProportionLoss("falling", np.negative, lambda gaps: -gaps)
+
+
+def of_columns(names):
+    """A table of means with columns of these names."""
+    return BagMeans(pd.DataFrame([[0.0, 1.0]], columns=list(names)), [0.5], [3])
+
+
 rates, conv, named = (
     partial(group_rates, Y, IDS),
     partial(ConvPropSVM, 1.0),
@@ -236,6 +243,10 @@ REFUSED = [
     (lambda: fit_means(InvCal(), BagMeans(TWO, [0.5, 1.5], [3, 3])), r"be numbers in \[0, 1\]"),
     (lambda: fit_means(InvCal(kernel="rbf"), BagMeans(TWO, [0.5, 0.7], [3, 3])), "kernel must be"),
     (lambda: fit_means(MeanMap(), BagMeans(TWO, [0.5, 0.7], [3, 3])), "needs the instances"),
+    (lambda: fit_means(InvCal(), FRAME), "table must be a BagMeans.*; got DataFrame"),
+    (lambda: BagMeans(TWO, pd.Series([0.5, 0.7], ["b", "a"]), [3, 3]), r"the keys \['b', 'a'\]"),
+    (lambda: BagMeans.concat([]), "tables must be one or more BagMeans"),
+    (lambda: BagMeans.concat([of_columns("xz"), of_columns("zx")]), r"\['x', 'z'\], \['z', 'x'\]"),
     # checks of fits, and rates of groups
     (lambda: check_fit(InvCal(), X, ONES), "y must be a bag target with fields"),
     (lambda: check_fit(InvCal(), X, bag_target([0] * 8, [0.5])), "at least 2 bags with"),

@@ -103,9 +103,8 @@ def bag_target(
         the second of the sorted names is positive): an array of shape (n_bags, n_classes), a
         DataFrame with bag ids as index and classes as columns, or ``{bag: {class: proportion}}``.
     labels : array of shape (n_instances,), optional
-        Known labels: -1, +1, or 0 where unknown.  If every bag has 1 for all its positives and 0
-        for all others, 0 seems to mean negative, and the function raises.  With a table, labels
-        are names of classes, None where unknown.
+        Known labels: -1, +1, or 0 where unknown, so convert labels of which 0 means negative.
+        With a table, labels are names of classes, None where unknown.
     classes : sequence of hashable, optional
         Names of the columns, if the table is an array; by default 0, 1, ...
 

@@ -101,6 +101,11 @@ class BagMeans:
         tables : sequence of BagMeans
             Tables with the same columns of means.
 
+        Raises
+        ------
+        InputError
+            If there is no table, or the columns differ in number, names or order.
+
         Examples
         --------
         >>> from propcvx import BagMeans
@@ -109,6 +114,13 @@ class BagMeans:
         >>> BagMeans.concat([precinct, age]).names
         [(0, 'a'), (0, 'b'), (1, 'old'), (1, 'young')]
         """
+        widths = {np.shape(table.means)[1] for table in tables}
+        named = [list(table.means.columns) for table in tables if hasattr(table.means, "columns")]
+        if len(widths) != 1 or any(names != named[0] for names in named):
+            raise InputError(
+                "tables must be one or more BagMeans with the same columns of means, in the same "
+                f"order; got {named or widths}."
+            )
         all_bags = [table.bags for table in tables]
         means: Any = np.vstack([np.asarray(table.means) for table in tables])
         if hasattr(tables[0].means, "columns"):
@@ -146,7 +158,7 @@ class BagMeans:
         mapping = None if self._is_by_row(column) else as_mapping(argument, column)
         if mapping is None:
             return column
-        if self.ids is None:
+        if self.ids is None and set(mapping) != set(self.names):
             raise InputError(
                 f"{argument} must be in the order of the rows of means where no ids are given; got "
                 f"the keys {some_of(list(mapping))}; ids=[...] names the bag of each row."
@@ -166,7 +178,7 @@ class BagMeans:
         index, others = column.index, (self.means, cast("Any", self.ids))
         beside = [other.index for other in others if hasattr(other, "iloc")]
         numbered = getattr(index, "start", None) == 0 and not set(index) >= set(self.names)
-        return self.ids is None or numbered or any(map(index.equals, beside))
+        return numbered or any(map(index.equals, beside))
 
 
 def fit_means(estimator: MeansEstimator, table: BagMeans) -> MeansEstimator:
@@ -211,6 +223,10 @@ def fit_means(estimator: MeansEstimator, table: BagMeans) -> MeansEstimator:
             "fit_means needs EcologicalRegression or InvCal, which see of a bag its mean alone; "
             f"{type(estimator).__name__} needs the instances: fit it to them, or to a sample of "
             "whole bags (propcvx.dask.sample_bags) if they do not fit into memory."
+        )
+    if not isinstance(table, BagMeans):
+        raise InputError(
+            f"table must be a BagMeans(means, proportions, sizes); got {type(table).__name__}."
         )
     means = validate_data(estimator, table.means, dtype=np.float64, ensure_min_samples=2)
     check_number("solver_tol", estimator.solver_tol, low=0.0)

@@ -92,8 +92,9 @@ class FitCheck:
     @property
     def is_reversed(self) -> bool:
         """Whether the correlation is negative, by 2.5 standard errors (as Fisher's z)."""
-        error = 1.0 / np.sqrt(max(1, self.n_bags - 3))
-        return bool(self.correlation < -np.tanh(BELOW_ZERO * error))
+        if self.n_bags <= 3:
+            return False
+        return bool(self.correlation < -np.tanh(BELOW_ZERO / np.sqrt(self.n_bags - 3)))
 
     def __str__(self) -> str:
         lines = [

@@ -126,6 +126,8 @@ def read_groups(groups: Any, X: Any, n_instances: int) -> tuple[Any, Indices]:
         if X is None:
             raise InputError("groups is a function of X, so X must be given; got None.")
         groups = groups(X)
+    if getattr(groups, "nlevels", 1) > 1:
+        groups = groups.to_frame(index=False)  # a MultiIndex
     name = getattr(groups, "name", None)
     several = isinstance(groups, Mapping | DataFrame)
     columns = dict(groups) if several else {"group" if name is None else name: groups}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
 from propcvx.arrays import Array
@@ -72,6 +73,7 @@ def estimate(estimator: Any, X: Any, y: NDArray[np.void], feasible: FeasibleLabe
     if X is None or np.shape(X)[0] != len(y):
         size = "None" if X is None else f"{np.shape(X)[0]}"
         raise InputError(f"X must have the {len(y)} instances of y, for the estimator; got {size}.")
+    check_is_fitted(estimator)
     classes, needed = (
         np.asarray(names).tolist() for names in (getattr(estimator, "classes_", ()), classes_of(y))
     )

@@ -98,12 +98,13 @@ class GroupRates(Readable):
             if name not in self.groups.index:
                 names = self.groups.index.tolist()
                 raise InputError(f"groups to contrast must be among {names}; got {name!r}.")
-        one, other = self.groups.loc[first], self.groups.loc[second]
+        places = [self.groups.index.get_loc(name) for name in (first, second)]
+        one, other = (self.groups.iloc[place] for place in places)
         difference = (one - other).drop("n")
         difference["lower_bound"] = one["lower_bound"] - other["upper_bound"]
         difference["upper_bound"] = one["upper_bound"] - other["lower_bound"]
         if "ci_low" in difference:
-            draws = self.draws[first] - self.draws[second]
+            draws = self.draws.iloc[:, places[0]] - self.draws.iloc[:, places[1]]
             difference["ci_low"], difference["ci_high"] = _interval(draws, self.level)
         return difference.rename(f"{first} - {second}")
 

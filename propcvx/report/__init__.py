@@ -12,6 +12,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import propcvx
 from propcvx.errors import InfeasibleLabelingError, InputError, PropCVXWarning, require_extra
 from propcvx.groups import GroupRates
@@ -26,6 +28,9 @@ METHODS = {
 
 PACKAGES = ("propcvx", "scikit-learn", "cvxpy", "numpy")
 """Packages whose versions the page names."""
+
+ADDED = "probability"
+"""The column that is added to the people."""
 
 MOST_GROUPS = 6
 """Number of groups up to which all pairs are compared."""
@@ -78,6 +83,10 @@ def plan(options: Namespace) -> tuple[str, list[str]]:
     bag = options.bag
     people, bags = read_table(options.people, bag=bag), read_table(options.bags, bag=bag)
     match_bags(people, bags, bag)
+    if ADDED in people.data:
+        raise InputError(
+            f"{people.path.name} must have no column {ADDED!r}, which the report adds. Rename it."
+        )
     if options.count:
         proportions = read_counts(bags, options.count, options.total)
     else:
@@ -118,6 +127,8 @@ def columns_of(people: Table, options: Namespace) -> tuple[list[str], list[str],
     lists["Missing values are imputed in"] = [name for name in inputs if data[name].isna().any()]
     notes = [f"{text}: {', '.join(columns)}." for text, columns in lists.items() if columns]
     numbers = [name for name in inputs if data[name].dtype.kind in "iuf"]
+    for name in numbers:
+        people.fail_if(np.isinf(data[name]), data[name], f"is no finite {name}", "Correct it.")
     return numbers, [name for name in inputs if name not in numbers], notes
 
 
@@ -138,7 +149,7 @@ def group_code(text: str, people: Table) -> str:
         missing = people.data[text].isna().any()
         return f"people[{text!r}]" + ".fillna('(missing)')" * bool(missing)
     try:
-        people.data.eval(text)
+        people.data.eval(text).rename(text)
     except Exception as error:
         raise InputError(
             f"--by must be a column of {people.path.name} or a condition such as 'age>60'; got "

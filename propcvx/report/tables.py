@@ -45,7 +45,8 @@ class Table:
                 f"{', '.join(map(repr, self.data))}."
             )
         values = self.data[name]
-        self.fail_if(values.isna(), values, f"is no {name}", "Fill it in, or remove the row.")
+        advice = "Fill it in, or remove the row. A cell with NA, None or null is empty, too."
+        self.fail_if(values.isna(), values, f"is no {name}", advice)
         return values
 
     def fail_if(self, wrong: Any, values: Any, fault: str, advice: str) -> None:
@@ -88,7 +89,10 @@ def read_table(path: Path, *, bag: str) -> Table:
     name = "parquet" if path.suffix == ".parquet" else "csv"
     notes = [f"{path.name}: {len(data):,} rows; {', '.join(notes)}."]
     Table(path, data, "", notes).column(bag, "--bag")
+    objects = [key for key in data if data[key].dtype == object]
+    gaps = [key for key in objects if data[key].map(type).eq(bool).any()]  # True, False, empty
     types = {bag: "str", **dict.fromkeys(data.select_dtypes(bool), "int")}
+    types |= dict.fromkeys(gaps, "str")
     call = f"pd.read_{name}({str(path.absolute())!r}{options}).astype({types})"
     return Table(path, data.astype(types), call, notes)
 
@@ -185,13 +189,13 @@ def read_proportions(bags: Table, name: str) -> Proportions:
     wrong = (numbers < 0) | (numbers > limit)
     bags.fail_if(wrong, numbers, f"is not from 0 to {limit}", f"Correct {name!r}.")
     check_varied(bags, numbers)
-    digits = int(texts.str.partition(".")[2].str.len().max())
-    digits = max(digits, 1) + 2 * percent if digits or percent else 0
-    note = (
-        f"{name!r} has {'percentages' if percent else 'proportions'}, rounded to {digits} decimals"
-    )
-    note += " of a proportion." if percent else "."
-    return Proportions(code + " / 100" * percent, 0.5 * 10.0**-digits, note)
+    whole = (numbers == numbers.round()).all()  # of floats, pandas writes 52.0 for 52
+    digits = 2 * percent + (0 if whole else int(texts.str.partition(".")[2].str.len().max()))
+    kind = "percentages" if percent else "proportions"
+    note = f"{name!r} has {kind}, rounded to {digits} decimals{' of a proportion' * percent}."
+    if not digits:
+        note = f"{name!r} is 0 or 1, so no proportion is rounded."
+    return Proportions(code + " / 100" * percent, 0.5 * 10.0**-digits if digits else 0.0, note)
 
 
 def check_varied(bags: Table, proportions: Any) -> None:

@@ -9,6 +9,13 @@ from propcvx.errors import InputError
 
 
 @pytest.mark.parametrize("keyed", [dict, pd.Series])
+def test_bags_without_ids_are_keyed_by_row_number(keyed):
+    table = BagMeans([[0.0], [1.0]], keyed({1: 0.8, 0: 0.2}), keyed({1: 20, 0: 10}))
+    assert table.bags.proportions.tolist() == [0.2, 0.8]
+    assert table.bags.sizes.tolist() == [10, 20]
+
+
+@pytest.mark.parametrize("keyed", [dict, pd.Series])
 def test_proportions_and_sizes_may_be_keyed_by_bag(keyed):
     means, ids = [[0.0], [1.0], [3.0]], ["b", "c", "a"]
     listed = BagMeans(means, [0.1, 0.2, 0.7], [10, 20, 30], ids)

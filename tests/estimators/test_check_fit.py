@@ -111,6 +111,7 @@ def test_reversed_proportions_are_reported():
     assert check.is_reversed
     assert "check that each proportion belongs to its bag" in str(check)
     assert not replace(check, n_bags=15).is_reversed
+    assert not replace(check, n_bags=2, correlation=-1.0).is_reversed  # two points are on a line
 
 
 @pytest.mark.parametrize(("expected", "fraction", "poor"), [(0.7, 0.3, False), (0.5, 0.3, True)])

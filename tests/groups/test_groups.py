@@ -9,6 +9,7 @@ from effort import first
 from joblib import parallel_config
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -206,6 +207,24 @@ def test_contrast_is_difference_of_rates():
     assert "ci_low" not in group_rates(Y, CODE, MODEL, X).contrast(0, 1)
     with pytest.raises(InputError, match=r"among \[0, 1, 2\]; got 3"):
         answer.contrast(0, 3)
+
+
+def test_true_and_false_may_be_beside_other_groups():
+    groups = np.array([True, False, "unknown"], dtype=object)[CODE]
+    answer, expected = group_rates(Y, groups, MODEL, X), group_rates(Y, CODE, MODEL, X)
+    difference = answer.contrast(True, "unknown")
+    assert difference["estimate"] == pytest.approx(expected.contrast(0, 2)["estimate"])
+
+
+def test_multi_index_is_several_columns():
+    columns = pd.DataFrame({"code": CODE, "word": WORDS})
+    answer = group_rates(Y, pd.MultiIndex.from_frame(columns))
+    pd.testing.assert_frame_equal(answer.groups, group_rates(Y, columns).groups)
+
+
+def test_estimator_must_be_fitted():
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        group_rates(Y, CODE, EcologicalRegression(), X)
 
 
 WORDS = np.array(["north", "south", "west"])[np.random.RandomState(0).randint(3, size=36)]

@@ -5,6 +5,7 @@ import runpy
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -70,6 +71,27 @@ def test_percentages_with_decimal_commas_equal_fractions(tmp_path):
     assert "has percentages" in page
 
 
+@pytest.mark.parametrize("kind", [int, float, "{:.0f}%".format])
+def test_whole_percentages_are_rounded_to_hundredths(kind, tmp_path):
+    percent = SHARES.assign(share_yes=(100 * SHARES["share_yes"]).round().map(kind))
+    assert report(tmp_path, shares=percent, options=OPTIONS | {"--by": None}) == 0
+    assert not (tmp_path / "out/groups.csv").exists()
+    assert "rounded to 2 decimals of a proportion" in (tmp_path / "out/report.html").read_text()
+
+
+def test_proportions_of_zero_and_one_are_exact(tmp_path):
+    certain = SHARES.assign(share_yes=(SHARES["share_yes"] > 0.5).astype(float))
+    own = PEOPLE["age"].gt(60).astype(object).where(PEOPLE["income"] > PEOPLE["income"].median())
+    options = OPTIONS | {"--by": "own"}
+    assert report(tmp_path, PEOPLE.assign(own=own), certain, options) == 0
+    groups = pd.read_csv(tmp_path / "out/groups.csv")
+    assert groups["group"].tolist() == ["(missing)", "False", "True"]
+    yes = PEOPLE["district"].map(certain.set_index("district")["share_yes"])
+    expected = yes.groupby(own.fillna("(missing)").astype(str)).mean()
+    for column in ("lower_bound", "upper_bound"):
+        assert groups[column].to_numpy() == pytest.approx(expected.to_numpy(), abs=1e-4)
+
+
 def test_proportions_from_counts_need_no_tolerance(tmp_path):
     sizes = PEOPLE["district"].value_counts()[SHARES["district"]].to_numpy()
     counts = SHARES.assign(yes=(SHARES["share_yes"] * sizes).round().astype(int), n=sizes)
@@ -121,6 +143,12 @@ MISTAKES = {
     "ragged": ({"people": b"district,a\nx,1\ny,2,3\n"}, "people.csv must be a table"),
     "bag of people": (options(bag="ward"), "--bag .* people.csv has no 'ward'"),
     "proportion": (options(proportion="yes"), "--proportion must be a column of shares.csv"),
+    "added": (
+        {"people": PEOPLE.rename(columns={"age": "probability"})},
+        "people.csv must have no column 'probability'",
+    ),
+    "infinite": ({"people": PEOPLE.replace({"age": {60: np.inf}})}, "'inf' is no finite age"),
+    "number": (options(by="age.max()"), "--by must be a column of people.csv or a condition"),
     "by": (options(by="sex"), "--by must be a column of people.csv or a condition .* 'sex'"),
     "condition": (options(by="age>>"), "--by must be a column .* 'age>>'"),
     "features": (options(features="length"), r"--features must be columns .* \['length'\]"),
