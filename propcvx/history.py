@@ -66,7 +66,7 @@ _ADVICE = {
     StopReason.SOLVER_FAILED: "finished rounds are kept; try another solver, or several",
     StopReason.PROVED: "nothing; the labeling is optimal to the tolerance",
     StopReason.OUT_OF_TIME: "what is proved is kept; with more time another call proves more",
-    StopReason.EXHAUSTED: "bounds with 'branch_and_bound' go on until the bounds meet",
+    StopReason.EXHAUSTED: "pass 'branch_and_bound'; if it stopped before the bounds met, lower C",
 }
 
 

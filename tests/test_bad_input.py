@@ -96,6 +96,7 @@ class WithoutProbabilities(ClassifierMixin, BaseEstimator):
 LONG = np.linspace(0.1, 0.9, 10_000).tolist()
 ONES, TWO = np.ones(8), [[0.0], [1.0]]
 DUAL = svm_dual(X).set(**svm_dual_parameters(np.tile([-1.0, 1.0], 4), 1.0))
+COMPLEX = cp.Problem(cp.Minimize(cp.norm(cp.Variable(2, complex=True))))
 LOOSE = {"y": ONES, "lower": -ONES, "upper": ONES}
 MEAN_MAP = MeanMap().fit(X, Y)
 TABLE = bag_target(IDS, [{"x": 0.5, "y": 0.5}, {"x": 0.25, "y": 0.75}])
@@ -273,6 +274,8 @@ REFUSED = [
     (lambda: rates(MEAN_MAP, X[:3]), "X must have the 8 instances of y"),
     (lambda: rates(y_true=0 * ONES), "y_true must have no unknown labels; got 8."),
     (lambda: rates(sample_weight=np.arange(8)), "sample_weight must be one number above 0 .* 8"),
+    (lambda: compare_solvers(svm_dual(X)), "svm_dual has parameters without a value"),
+    (lambda: solve(COMPLEX), "program must have real variables; got complex"),
     # data
     (lambda: make_two_bags(12), "bag_size"),
     (lambda: random_bags([1, -1], 0), "bag_size"),

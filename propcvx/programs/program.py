@@ -107,6 +107,11 @@ class Program:
             raise InputError(
                 f"program must be a propcvx.programs.Program or a cvxpy.Problem; got {problem!r}."
             )
+        if any(variable.is_complex() for variable in problem.variables()):
+            raise InputError(
+                "program must have real variables; got complex ones. Write the real and the "
+                "imaginary part as two variables."
+            )
         return cls(problem, "problem")
 
     @cached_property

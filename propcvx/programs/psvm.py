@@ -89,6 +89,11 @@ def psvm(
         thousandth of V or, without ``value``, of the reciprocal mean square of the features'
         norms.
 
+    Notes
+    -----
+    With large constants M a solver can call a labeling optimal that is not.  Compare its value with
+    the SVM values of other labelings, or use :func:`propcvx.certify`, whose bounds include errors.
+
     Examples
     --------
     >>> import numpy as np

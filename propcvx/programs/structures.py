@@ -24,7 +24,8 @@ Parts = dict[str, Any]
 ROUNDING = 1e-12
 """Mean of centered features, relative to their root mean square."""
 
-TINY = float(np.finfo(np.float64).tiny)
+FLAT = 1e-8
+"""Fraction of the objective at 0 below which the objective without slopes counts as 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,6 +286,9 @@ class RidgeRegression(Structure):
     def gap(self, values: Values, variables: Values, duals: Values) -> float | None:
         r"""Bound the distance of the objective from its optimum, relative to its value at w = 0.
 
+        If that value is nearly 0, as all proportions are equal, it is relative to ``FLAT`` times
+        the value at w = 0 and b = 0.
+
         At the best b for each w the objective is :math:`2 \lambda`-strongly convex in w: with the
         gradient g there it can fall by :math:`\|g\|^2 / 4 \lambda`.  None where
         :math:`\lambda` is 0.
@@ -295,7 +299,8 @@ class RidgeRegression(Structure):
         _, rows, targets = self.centered(values["p"])
         gradient = 2.0 * ((rows @ w - targets) @ rows + lam * w)
         excess = float(gradient @ gradient) / (4.0 * lam)
-        return excess / max(float(targets @ targets), TINY)
+        flat = FLAT * float(self.weights @ np.square(values["p"]) or self.weights.sum())
+        return excess / max(float(targets @ targets), flat)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from joblib import Parallel, delayed, parallel_config
 from propcvx.checks import check_number
 from propcvx.errors import PropCVXError, ResidualsError, UnsupportedSolverError
 from propcvx.programs import Program
-from propcvx.solvers.interface import USABLE, store_values
+from propcvx.solvers.interface import USABLE, check_parameters, store_values
 from propcvx.solvers.residuals import compute_residuals
 from propcvx.solvers.solver import Solution, Solver
 from propcvx.solvers.table import find_solver, list_solvers, named_solver
@@ -86,6 +86,7 @@ def compare_solvers(
     for tol in tols:
         check_number("tols", 1.0 if tol is None else tol, low=0.0)
     program, rows = Program.from_problem(program), list[Row]()
+    check_parameters(program)
     names = list_solvers(program) if solvers is None else solvers
     for solver, tol in product([named_solver(n) or find_solver(n, program) for n in names], tols):
         row = {"program": program.name, "solver": solver.name, "version": solver.version}

@@ -94,7 +94,7 @@ class Solve:
     ) -> Solution:
         """Solve a program, see :func:`solve`."""
         start, allowed = perf_counter(), check_seconds("time_limit", time_limit)
-        _check_parameters(program)
+        check_parameters(program)
         failures: list[SolverError] = []
         usable: list[Solution] = []
         solvers = _solvers_of(self.solver, program)
@@ -210,7 +210,8 @@ def solve(
     return once(Program.from_problem(program), warm_start=warm_start, time_limit=time_limit)
 
 
-def _check_parameters(program: Program) -> None:
+def check_parameters(program: Program) -> None:
+    """Raise if a parameter of a program has no value."""
     unset = [name for name, parameter in program.parameters.items() if parameter.value is None]
     if unset:
         raise InputError(

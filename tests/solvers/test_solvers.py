@@ -223,6 +223,17 @@ def test_solution_has_copies_of_arrays(program):
     assert first.iterations > 0
 
 
+@pytest.mark.parametrize("solver", ["clarabel", "osqp", "piqp", "ridge"])
+@pytest.mark.parametrize("p", [0.0, 0.5])
+def test_equal_proportions_have_no_slope_with_any_solver(solver, p):
+    means = np.random.RandomState(0).normal(size=(4, 2))
+    program = programs.ecological_regression(means, np.ones(4)).set(p=np.full(4, p), lam=0.1)
+    solution = solve(program, solver)
+    assert solution.status == "optimal"
+    np.testing.assert_allclose(solution.variables["w"], 0.0, atol=1e-6)
+    assert solution.variables["b"] == pytest.approx(p, abs=1e-6)
+
+
 @pytest.mark.parametrize("solver", [*QP_SOLVERS, "scip"])
 def test_infeasible_program_raises(solver):
     program = case_for(solver).program
