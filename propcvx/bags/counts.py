@@ -164,7 +164,8 @@ def check_known(bags: Bags, epsilon: Any = "rounding") -> None:
         raise InputError(
             f"labels contradict the proportion of bag {bags.name(bag)}: {positive[bag]} known "
             f"positives and {negative[bag]} known negatives of {n[bag]}, with proportion "
-            f"{p[bag]:g}. Correct one of them, or give a tolerance epsilon."
+            f"{p[bag]:g}. Correct one of them, or give a tolerance: epsilon, or "
+            "proportion_loss=propcvx.labelings.losses.constraint(epsilon)."
         )
 
 

@@ -60,7 +60,7 @@ class AlterPropSVM(BagClassifier):
     ----------
     C : float or "scale", default="scale"
         Weight of the hinge loss of an instance.  ``"scale"`` is :math:`0.2 / s^2`, with :math:`s^2`
-        the total variance of the instances in the features of the kernel.  Larger values allow
+        the total (weighted) variance of the kernel's features.  Larger values allow
         fewer errors on the estimated labels and regularize less.
     C_p : float or "scale", default="scale"
         Weight of the proportion loss of a bag.  By default it is multiplied by the number of

@@ -58,7 +58,7 @@ class ConvPropSVM(BagClassifier):
     ----------
     C : float or "scale", default="scale"
         Weight of the hinge loss of an instance.  ``"scale"`` is :math:`0.2 / s^2`, with :math:`s^2`
-        the total variance of the instances in the features of the kernel.  Larger values allow
+        the total (weighted) variance of the kernel's features.  Larger values allow
         fewer errors on the labels of the relaxation and regularize less.
     epsilon : float, "rounding", "sampling", array of shape (n_bags,), dict or Series, default=0.0
         Tolerance of the proportions, in [0, 1], of all bags or of each: an array is in the order of

@@ -98,6 +98,8 @@ class Solve:
         failures: list[SolverError] = []
         usable: list[Solution] = []
         solvers = _solvers_of(self.solver, program)
+        if self.solver == "auto" and allowed < np.inf:
+            solvers = [pair for pair in solvers if pair[0].time_limit] or solvers
         for solver, _ in solvers if allowed < np.inf else ():
             solver.options(self.tol, {}, allowed)  # which refuses a limit that it does not know
         for solver, options in solvers:
@@ -164,6 +166,7 @@ def solve(
     time_limit : float, default=inf
         Limit in seconds.  Each solver gets what is left of it, by its own option; if it is called
         again with a smaller tolerance, it gets the same again, so the total can exceed the limit.
+        ``"auto"`` then calls only solvers that have such an option, if there is one.
     **options
         Options of the solver, passed on unchanged, which override the options for ``tol``.
 

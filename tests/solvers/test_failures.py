@@ -214,4 +214,5 @@ def test_time_limit_covers_all_solvers():
         solve(DUAL, time_limit=0.0)
     with pytest.raises(InputError, match=r"for solver 'newton'.* got 5 seconds"):
         solve(DUAL, [("scs", {"max_iters": 5}), "newton"], time_limit=5.0)
+    assert solve(DUAL, time_limit=5.0).solver == "clarabel", "piqp, which is first, knows no limit"
     assert solve(DUAL, "clarabel", time_limit=1e-9, warn=False).solver == "clarabel"
