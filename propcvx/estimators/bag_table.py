@@ -176,9 +176,9 @@ class BagMeans:
         if not hasattr(column, "iloc"):
             return False
         index, others = column.index, (self.means, cast("Any", self.ids))
-        beside = [other.index for other in others if hasattr(other, "iloc")]
+        of_rows = [other.index for other in others if hasattr(other, "iloc")]
         numbered = getattr(index, "start", None) == 0 and not set(index) >= set(self.names)
-        return numbered or any(map(index.equals, beside))
+        return numbered or any(map(index.equals, of_rows))
 
 
 def fit_means(estimator: MeansEstimator, table: BagMeans) -> MeansEstimator:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 
 from propcvx.arrays import Array, BagWeights, Seed
 from propcvx.bags.bags import Bags
-from propcvx.checks import check_number
+from propcvx.checks import number_or_computed
 from propcvx.errors import UnreliableIntervalWarning, warn
 from propcvx.estimators.means import BagMeanClassifier
 from propcvx.history import FitResult
@@ -176,12 +176,6 @@ class EcologicalRegression(BagMeanClassifier):
 
     def _set_ridge(self, means: Array, proportions: Array, weights: Array, bags: Bags) -> Posterior:
         """Set the strength and the least probability, from the posterior that is returned."""
-        strengths = STRENGTHS
-        if not (isinstance(self.ridge, str) and self.ridge == "evidence"):
-            word = " or 'evidence'"
-            strengths = np.array(
-                [check_number("ridge", self.ridge, 0.0, closed="left", alternative=word)]
-            )
         repeats = bags.mean_weight * bags.weights_of_bags[bags.has_proportion][weights > 0.0]
         n_bags = max(len(repeats), float(repeats.sum()))
         if n_bags > MANY_REPEATS * len(repeats) and bags.sizes.max() > 1:
@@ -190,9 +184,14 @@ class EcologicalRegression(BagMeanClassifier):
                 "small and intervals are too narrow. Divide weights of a survey by their mean.",
                 UnreliableIntervalWarning,
             )
-        posterior = Posterior.from_means(means, proportions, weights, n_bags, strengths)
-        self.ridge_, self.min_probability_ = posterior.most_probable, posterior.min_probability
-        return posterior
+        posterior = Posterior.from_means(means, proportions, weights, n_bags, STRENGTHS)
+        self.min_probability_ = posterior.min_probability
+        self.ridge_ = number_or_computed(
+            "ridge", self.ridge, lambda: posterior.most_probable, "evidence", closed="left"
+        )
+        if self.ridge == "evidence":
+            return posterior
+        return replace(posterior, strengths=np.array([self.ridge_]))
 
     def predict_proba(self, X: Any) -> Array:
         """Predict class probabilities from the regression, clipped from below and normalized.

@@ -58,8 +58,8 @@ class Program:
     Raises
     ------
     InputError
-        If two variables, two parameters or two constraints have the same name, or the problem is
-        not convex by CVXPY's rules (DCP).
+        If two variables, two parameters or two constraints have the same name, a variable is
+        complex, or the problem is not convex by CVXPY's rules (DCP).
 
     Examples
     --------
@@ -91,6 +91,11 @@ class Program:
                     f"{self.name} has several {what} of the same name: it has {len(parts)}, and "
                     f"their names are {list(names)}. Give each a different name."
                 )
+        if any(variable.is_complex() for variable in problem.variables()):
+            raise InputError(
+                "program must have real variables; got complex ones. Write the real and the "
+                "imaginary part as two variables."
+            )
         parts = (problem.objective, *problem.constraints)
         if wrong := [str(part) for part in parts if not part.is_dcp()]:
             raise InputError(
@@ -106,11 +111,6 @@ class Program:
         if not isinstance(problem, cp.Problem):
             raise InputError(
                 f"program must be a propcvx.programs.Program or a cvxpy.Problem; got {problem!r}."
-            )
-        if any(variable.is_complex() for variable in problem.variables()):
-            raise InputError(
-                "program must have real variables; got complex ones. Write the real and the "
-                "imaginary part as two variables."
             )
         return cls(problem, "problem")
 

@@ -29,9 +29,6 @@ METHODS = {
 PACKAGES = ("propcvx", "scikit-learn", "cvxpy", "numpy")
 """Packages whose versions the page names."""
 
-ADDED = "probability"
-"""The column that is added to the people."""
-
 MOST_GROUPS = 6
 """Number of groups up to which all pairs are compared."""
 
@@ -83,10 +80,9 @@ def plan(options: Namespace) -> tuple[str, list[str]]:
     bag = options.bag
     people, bags = read_table(options.people, bag=bag), read_table(options.bags, bag=bag)
     match_bags(people, bags, bag)
-    if ADDED in people.data:
-        raise InputError(
-            f"{people.path.name} must have no column {ADDED!r}, which the report adds. Rename it."
-        )
+    if "probability" in people.data:
+        advice = "which the report adds. Rename it."
+        raise InputError(f"{people.path.name} must have no column 'probability', {advice}")
     if options.count:
         proportions = read_counts(bags, options.count, options.total)
     else:

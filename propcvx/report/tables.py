@@ -90,9 +90,9 @@ def read_table(path: Path, *, bag: str) -> Table:
     notes = [f"{path.name}: {len(data):,} rows; {', '.join(notes)}."]
     Table(path, data, "", notes).column(bag, "--bag")
     objects = [key for key in data if data[key].dtype == object]
-    gaps = [key for key in objects if data[key].map(type).eq(bool).any()]  # True, False, empty
+    gaps = [key for key in objects if pd.api.types.infer_dtype(data[key]) == "boolean"]
     types = {bag: "str", **dict.fromkeys(data.select_dtypes(bool), "int")}
-    types |= dict.fromkeys(gaps, "str")
+    types |= dict.fromkeys(gaps, "str")  # True, False and empty cells
     call = f"pd.read_{name}({str(path.absolute())!r}{options}).astype({types})"
     return Table(path, data.astype(types), call, notes)
 

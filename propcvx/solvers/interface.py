@@ -23,7 +23,7 @@ from propcvx.errors import (
 from propcvx.programs import Program
 from propcvx.solvers.residuals import compute_residuals
 from propcvx.solvers.solver import ADVICE, Solution, Solver
-from propcvx.solvers.table import choose_solvers, find_solver
+from propcvx.solvers.table import SOLVERS, choose_solvers, find_solver
 from propcvx.solvers.through_cvxpy import convert_error
 
 USABLE = (cp.OPTIMAL, cp.OPTIMAL_INACCURATE, cp.USER_LIMIT)
@@ -97,9 +97,7 @@ class Solve:
         check_parameters(program)
         failures: list[SolverError] = []
         usable: list[Solution] = []
-        solvers = _solvers_of(self.solver, program)
-        if self.solver == "auto" and allowed < np.inf:
-            solvers = [pair for pair in solvers if pair[0].time_limit] or solvers
+        solvers = _solvers_of(self.solver, program, limited=allowed < np.inf)
         for solver, _ in solvers if allowed < np.inf else ():
             solver.options(self.tol, {}, allowed)  # which refuses a limit that it does not know
         for solver, options in solvers:
@@ -253,13 +251,19 @@ def store_values(program: Program, solution: Solution) -> None:
             variable.save_value(part)
 
 
-def _solvers_of(solver: SolverNames, program: Program) -> list[tuple[Solver, Mapping[str, Any]]]:
-    """Return the solvers to try in turn, each with its own options."""
+def _solvers_of(
+    solver: SolverNames, program: Program, *, limited: bool
+) -> list[tuple[Solver, Mapping[str, Any]]]:
+    """Return the solvers to try in turn, each with its own options.
+
+    If the time is limited, ``"auto"`` means solvers that have an option for it, if there is one.
+    """
     names = list(solver) if isinstance(solver, list | tuple) else [solver]
     if not names:
         raise UnsupportedSolverError("solver must name at least one solver; got an empty sequence.")
     if names == ["auto"]:
-        names = list(choose_solvers(program))
+        chosen = choose_solvers(program)
+        names = [name for name in chosen if SOLVERS[name].time_limit or not limited] or [*chosen]
     pairs = [name if isinstance(name, tuple) else (name, {}) for name in names]
     if any(len(pair) != 2 or isinstance(pair[0], Mapping) for pair in pairs):
         raise UnsupportedSolverError(
